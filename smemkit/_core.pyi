@@ -216,7 +216,7 @@ class RawModule:
     def get_global(
         self,
         name: str,
-        dtype: DTypeLike = "uint8",
+        dtype: DTypeLike | None = None,
         backend: _Backend | None = None,
         *,
         device: _Device | None = None,

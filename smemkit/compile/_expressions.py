@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 MARK = "smemkit_name_expression_"
 START = f'extern "C" __device__ void *{MARK}'
 WRITTEN = re.compile(rf"^{re.escape(START)}\d+ = \(void \*\)&(.*);\n", re.MULTILINE)
-FOUND = re.compile(rf"^[^\n]*\.global[^\n;]*\b{MARK}(\d+)\s*=\s*([\w$]+);\n?", re.MULTILINE)
+FOUND = re.compile(
+    rf"^[^\n]*\.global[^\n;]*\b{MARK}(\d+)\s*=\s*(?:generic\()?([\w$]+)\)?;\n?", re.MULTILINE
+)
 COMMENT = re.compile(rf"^\s*//[^\n]*{MARK}\d+\s*\n", re.MULTILINE)
 
 
@@ -33,7 +35,8 @@ def add_expressions(source: str, expressions: Iterable[str]) -> str:
             raise _core.ArgumentError(
                 f"name_expressions has {one!a:.80}, which names no kernel; 'scale<float>' would"
             )
-    lines = [f"{START}{number} = (void *)&{one.strip()};" for number, one in enumerate(expressions)]
+    bare = [one.strip().removeprefix("&") for one in expressions]  # &weights<3> is a variable
+    lines = [f"{START}{number} = (void *)&{one};" for number, one in enumerate(bare)]
     return "\n".join([source, '#line 1 "name_expressions"', *lines, ""])
 
 

@@ -106,3 +106,83 @@ def test_bytes_that_are_meant_as_elements():
         variable[:] = np.ones(variable.size // 4, "f4")
     with pytest.raises(smemkit.ShapeError, match=r"of shape \(\d+,\)$"):
         variable[:] = np.ones(variable.size - 1, "u1")
+
+
+SOURCE = r"""
+#define N 8
+typedef float real;
+__managed__ int counter = 5;
+__constant__ float w[2][4] = {1, 2, 3, 4}, bias;
+namespace two { __device__ int v = 9; struct S { float a; int b; }; __device__ S s[3]; }
+static __device__ int hidden = 3;
+template <int I> __constant__ double table[I];
+__device__ float4 quads[N * 2];
+extern "C" { __device__ unsigned long long total; }
+__constant__ real *p;
+__align__(16) __device__ short list[] = {1, 2, 3};
+__device__ float add(float x) { return x + bias; }
+extern "C" __global__ void run()
+{
+    counter += 1;
+    two::v += hidden;
+    two::s[threadIdx.x].b = 3;
+    quads[0].x = add(w[0][1]);
+    total++;
+    list[1]++;
+    if (p != nullptr)
+        p[0] = 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module():
+    return smemkit.RawModule(SOURCE, name_expressions=("table<3>", "&table<5>"))
+
+
+DECLARED = {
+    "counter": ("int32", ()),
+    "w": ("float32", (2, 4)),
+    "bias": ("float32", ()),
+    "two::v": ("int32", ()),
+    "_ZN3two1vE": ("int32", ()),
+    "two::s": ("uint8", (24,)),  # a structure
+    "hidden": ("int32", ()),
+    "table<3>": ("float64", (3,)),
+    "&table<5>": ("float64", (5,)),
+    "quads": ("float32", (16, 4)),
+    "total": ("uint64", ()),
+    "p": ("uint64", ()),
+    "list": ("int16", (3,)),
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_names_types_and_shapes_are_those_of_the_source(module, machine, name):
+    dtype, shape = DECLARED[name]
+    d = module.get_global(name, backend=machine)
+    assert (d.dtype, d.shape) == (dtype, shape)
+    assert module.get_global(name, "uint8", machine).nbytes == d.nbytes
+
+
+def test_the_initial_values(module, machine):
+    assert smemkit.asnumpy(module.get_global("w", backend=machine)).tolist() == [
+        [1, 2, 3, 4],
+        [0, 0, 0, 0],
+    ]
+    assert module.get_global("two::v", backend=machine).item() == 9
+
+
+def test_names_that_mean_nothing_or_two_variables(module):
+    for name in ("v", "table", "table<4>", "three::v"):
+        with pytest.raises(smemkit.ArgumentError, match=r"it has .*table<3>, table<5>, two::v"):
+            module.get_global(name, backend="sim")
+
+
+def test_a_managed_variable_is_seen_by_the_host(machine):
+    module = smemkit.RawModule(SOURCE, backend=machine)
+    counter = np.asarray(module.get_global("counter"))
+    assert counter == 5
+    counter[...] = 41
+    module.get_function("run")(1, 1, ())
+    assert counter == 42 and module.get_global("counter").item() == 42
