@@ -24,6 +24,7 @@ TOP = {
     "_progress": "progress of long work",
     "_public": "how a package presents its public names",
     "_types": "types that annotations share",
+    "_variables": "variables of a module as CUDA C declares them",
     "_version": "the version",
     "arrays": "device arrays that Python code makes or prints",
     "config": "show_config",
