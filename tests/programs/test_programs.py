@@ -75,6 +75,34 @@ def test_print(mode, machine, capfd):
         assert capfd.readouterr().out == expected
 
 
+def test_the_host_and_kernels_print_in_order(machine):
+    """In a process of its own, whose standard output is a pipe: the buffers of both are in use."""
+    code = (
+        "import sys, numpy as np, smemkit\n"
+        "k = smemkit.RawModule(sys.stdin.read(), backend=sys.argv[1]).get_function('print')\n"
+        "arguments = (np.int32(1), np.float64(2), np.int64(3))\n"
+        "for turn in range(3):\n"
+        "    print('host', turn)\n"
+        "    k(2, 32, arguments)\n"
+        "    smemkit.Device(sys.argv[1]).synchronize()\n"
+        "print('host', 3)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, machine],
+        input=regenerate.load_ptx("print", "O3"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith("host")] == [f"host {i}" for i in range(4)]
+    for turn in range(3):
+        start = lines.index(f"host {turn}")
+        assert lines[start + 1].startswith("block 1 thread 3: "), done.stdout
+        assert lines[start + 4] == f"host {turn + 1}"
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_assertion_on_the_simulator(mode):
     kernel = smemkit.RawModule(regenerate.load_ptx("assertion", mode), backend="sim").get_function(

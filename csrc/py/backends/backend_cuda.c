@@ -175,12 +175,31 @@ static smk_status launch_kernel(smk_backend_code *code, const char *entry, const
                                                       : smk_launch_run(kernel, entry, launch, error);
 }
 
-/* After the wait the output of printf in kernels is in the buffer of the C library. */
-static smk_status synchronize(const char *name, smk_error *error)
+/* After a wait for kernels what they have printed is in the buffer of the C library. */
+static smk_status flush_after(smk_status status)
 {
-    smk_status status = smk_launch_synchronize(name, error);
     (void)fflush(stdout);
     return status;
+}
+
+static smk_status synchronize(const char *name, smk_error *error)
+{
+    return flush_after(smk_launch_synchronize(name, error));
+}
+
+static smk_status download(uint64_t address, void *host, uint64_t bytes, smk_error *error)
+{
+    return flush_after(smk_buffer_download(address, host, bytes, error));
+}
+
+static smk_status copy_by_bus(const smk_staged_copy *copy, bool *done, smk_error *error)
+{
+    return flush_after(smk_bus_copy(copy, done, error));
+}
+
+static smk_status wait_event(void *event, const char *name, smk_error *error)
+{
+    return flush_after(smk_wait_event(event, name, error));
 }
 
 static smk_status settle(smk_error *error)
@@ -236,7 +255,7 @@ static const smk_backend_streams streams = {
     .record_event = smk_event_record,
     .await_event = smk_event_await,
     .query_event = smk_event_query,
-    .wait_event = smk_wait_event,
+    .wait_event = wait_event,
     .elapsed = smk_event_elapsed,
 };
 
@@ -256,8 +275,8 @@ const smk_backend smk_backend_cuda = {
     .borrow = smk_buffer_borrow,
     .give_back = smk_buffer_give_back,
     .upload = smk_buffer_upload,
-    .download = smk_buffer_download,
-    .staged_copy = smk_bus_copy,
+    .download = download,
+    .staged_copy = copy_by_bus,
     .pin = smk_pinned_allocate,
     .unpin = smk_pinned_free,
     .allocate_managed = smk_managed_allocate,

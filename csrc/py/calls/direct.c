@@ -250,7 +250,7 @@ int smk_direct_launch(const smk_raw_kernel *kernel, PyObject *grid, PyObject *bl
                                .cooperative = kernel->module->cooperative,
                                .carveout_percent = kernel->carveout};
     call.launch.prefers_carveout = call.launch.carveout_percent != SMK_RAW_KERNEL_NO_CARVEOUT;
-    if (call.function == NULL || !PyTuple_CheckExact(values) ||
+    if (call.function == NULL || kernel->prints || !PyTuple_CheckExact(values) ||
         (size_t)PyTuple_GET_SIZE(values) != call.function->parameter_count ||
         call.function->parameter_count > VALUES_MAX || smk_capture_mode_now() != SMK_CAPTURE_OFF ||
         !read_lengths(grid, &call.launch.grid) || !read_lengths(block, &call.launch.block) ||

@@ -75,6 +75,19 @@ int smk_printed_text_flush(smk_printed_text *printed)
     return status;
 }
 
+int smk_printed_text_begin(void)
+{
+    PyObject *stdout_object = PySys_GetObject("stdout"), *answer = NULL; /* borrowed */
+    if (stdout_object == NULL || stdout_object == Py_None) {
+        return 0;
+    }
+    Py_INCREF(stdout_object);
+    answer = PyObject_CallMethod(stdout_object, "flush", NULL);
+    Py_DECREF(stdout_object);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
 int smk_printed_text_check(const smk_state *state, const smk_printed_text *printed)
 {
     if (printed->is_lost) {

@@ -25,6 +25,10 @@ void smk_printed_text_append(void *context, const char *text, size_t length);
 /* Writes the text to sys.stdout. Needs the GIL. Returns 0, or -1 with an exception set. */
 int smk_printed_text_flush(smk_printed_text *printed);
 
+/* Has sys.stdout write what Python code has printed: a GPU's driver writes behind it, to the stream of the C library.
+ * Returns 0, or -1 with an exception set. */
+int smk_printed_text_begin(void);
+
 /* Returns 0, or -1 with an exception set where text was lost. */
 int smk_printed_text_check(const smk_state *state, const smk_printed_text *printed);
 

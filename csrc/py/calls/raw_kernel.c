@@ -178,6 +178,7 @@ static PyObject *create(const smk_state *state, smk_raw_module *module, PyObject
     self->label = label;
     self->entry = entry;
     self->declaration = declaration;
+    self->prints = strstr(module->binary->ptx, "vprintf") != NULL;
     self->carveout = SMK_RAW_KERNEL_NO_CARVEOUT;
     return (PyObject *)self;
 }

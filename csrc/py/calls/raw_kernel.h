@@ -15,6 +15,7 @@ typedef struct smk_raw_kernel {
     const char *text;      /* the UTF-8 text of `name` */
     uint32_t entry;        /* index in the parsed module; SMK_NO_INDEX where there is none */
     PyObject *declaration; /* of its parameters in CUDA C, as smk_declaration_read makes it */
+    bool prints;           /* the module calls printf */
     _Atomic int carveout;  /* preferred, in percent; or SMK_RAW_KERNEL_NO_CARVEOUT */
 } smk_raw_kernel;
 

@@ -4,6 +4,7 @@
 #include "py/backends/device.h"
 #include "py/backends/selection.h"
 #include "py/calls/execute.h"
+#include "py/calls/printed_text.h"
 #include "py/calls/raw_layout.h"
 #include "py/calls/raw_module.h"
 #include "py/calls/step_budget.h"
@@ -231,6 +232,9 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     step.launch.prefers_carveout = step.launch.carveout_percent != SMK_RAW_KERNEL_NO_CARVEOUT;
     execution.transfers = arguments.transfers;
     execution.transfer_count = arguments.transfer_count;
+    if (kernel->prints && execution.backend->asynchronous && smk_printed_text_begin() < 0) {
+        goto done;
+    }
     if (smk_execute_run(arguments.state, &execution) < 0 || smk_argument_finish(&arguments) < 0) {
         goto done;
     }
