@@ -229,7 +229,15 @@ from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros,
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
-from .report import check, counters, explain, load_report, occupancy_table, profile
+from .report import (
+    check,
+    counters,
+    explain,
+    explain_choice,
+    load_report,
+    occupancy_table,
+    profile,
+)
 
 __all__ = [
     "ArgumentError",
@@ -275,6 +283,7 @@ __all__ = [
     "exercise",
     "exercises",
     "explain",
+    "explain_choice",
     "families",
     "from_dlpack",
     "full",

@@ -9,6 +9,7 @@
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
+#include "py/calls/family.h"
 #include "py/calls/family_again.h"
 #include "py/calls/family_methods.h"
 #include "py/calls/permute.h"
@@ -60,26 +61,8 @@ static PyMethodDef *const tables[] = {
     smk_internals_ptx_methods,
     smk_internals_registry_methods,
     smk_describe_ptx_methods,
-    smk_transfer_methods,
-    smk_from_dlpack_methods,
-    smk_captured_call_methods,
-    smk_access_query_methods,
-    smk_catalog_methods,
-    smk_config_methods,
-    smk_device_type_methods,
-    smk_limits_methods,
-    smk_occupancy_query_methods,
-    smk_measure_methods,
-    smk_internals_methods,
-    smk_internals_bus_methods,
-    smk_pinned_array_methods,
-    smk_internals_calculator_methods,
-    smk_internals_fusion_methods,
-    smk_internals_pickle_methods,
-    smk_internals_ptx_methods,
-    smk_internals_registry_methods,
-    smk_describe_ptx_methods,
     smk_permute_methods,
+    smk_family_explain_methods,
 };
 
 /* The folder of the extension, which is that of the package. */

@@ -133,6 +133,14 @@ smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
     return best;
 }
 
+void smk_gemm_model_note(const smk_gemm_choice *choice, smk_plan *plan)
+{
+    plan->takes_stack = plan->takes_layout = true;
+    plan->tile_rows = choice->tile->rows;
+    plan->tile_columns = choice->tile->columns;
+    plan->parts = choice->parts.count;
+}
+
 smk_status smk_gemm_model_check(const smk_request *request, smk_gemm_choice choice, smk_error *error)
 {
     if (choice.tile != NULL) {

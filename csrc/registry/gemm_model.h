@@ -24,6 +24,9 @@ typedef struct smk_gemm_choice {
  * For float64 there is one part. tile is NULL where no grid holds the shape. */
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step);
 
+/* Notes in the plan what was chosen, for a kernel that takes stacks and layouts. */
+void smk_gemm_model_note(const smk_gemm_choice *choice, smk_plan *plan);
+
 /* LAUNCH where there is no tile. */
 smk_status smk_gemm_model_check(const smk_request *request, smk_gemm_choice choice, smk_error *error);
 

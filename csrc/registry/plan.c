@@ -263,37 +263,51 @@ static double predict_whole(const smk_request *request, const smk_plan *made)
     return time_us;
 }
 
+bool smk_plan_weigh(const smk_request *given, const smk_variant *row, smk_candidate *candidate)
+{
+    int64_t index = 0;
+    if (strcmp(row->family, given->family->name) != 0 || !smk_registry_lists(row->types, given->type, &index)) {
+        return false;
+    }
+    smk_request request = *given;
+    request.variant = row;
+    memset(candidate, 0, sizeof *candidate);
+    candidate->variant = row;
+    smk_plan *made = &candidate->plan;
+    if (smk_plan_make(&request, made, &candidate->refusal) != SMK_OK ||
+        check_wishes(&request, made, &candidate->refusal) != SMK_OK) {
+        return true;
+    }
+    const double use = measure_use(made, request.machine->multiprocessors);
+    const double speed = (double)row->speed * use * (made->efficiency > 0.0 ? made->efficiency : 1.0);
+    candidate->time_us = predict_whole(&request, made);
+    candidate->speed = row->speed <= 0 ? 0.0 : candidate->time_us > 0.0 ? 1.0 / candidate->time_us : speed;
+    return true;
+}
+
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error)
 {
     const smk_variant *best = NULL;
-    smk_plan made;
+    smk_candidate candidate;
     smk_error refusal = {0};
     double best_speed = 0.0;
     int refused_speed = 0;
     for (size_t i = 0; i < smk_registry_variant_count(); i++) {
-        int64_t index = 0;
         const smk_variant *row = smk_registry_variant(i);
-        if (strcmp(row->family, request->family->name) != 0 || row->speed <= 0 ||
-            !smk_registry_lists(row->types, request->type, &index)) {
+        if (row->speed <= 0 || !smk_plan_weigh(request, row, &candidate)) {
             continue;
         }
-        smk_error reason = {0};
-        request->variant = row;
-        if (smk_plan_make(request, &made, &reason) != SMK_OK || check_wishes(request, &made, &reason) != SMK_OK) {
+        if (candidate.refusal.status != SMK_OK) {
             if (row->speed > refused_speed) {
                 refused_speed = row->speed;
-                refusal = reason;
+                refusal = candidate.refusal;
             }
             continue;
         }
-        double speed = (double)row->speed * measure_use(&made, request->machine->multiprocessors);
-        speed *= made.efficiency > 0.0 ? made.efficiency : 1.0;
-        made.time_us = predict_whole(request, &made);
-        speed = made.time_us > 0.0 ? 1.0 / made.time_us : speed;
-        if (best == NULL || speed > best_speed) {
+        if (best == NULL || candidate.speed > best_speed) {
             best = row;
-            best_speed = speed;
-            *plan = made;
+            best_speed = candidate.speed;
+            *plan = candidate.plan;
         }
     }
     request->variant = best;

@@ -75,6 +75,8 @@ typedef struct smk_plan {
     bool adds_parts;   /* a step adds sums of parts of an element, whose number depends on the shape */
     double efficiency; /* fraction of the row's speed that this shape allows; 0 stands for 1 */
     double time_us;    /* predicted, on an H200; 0: the row's speed says all that is known */
+    int64_t tile_rows, tile_columns; /* of the result, that a block makes; 0: the plan does not say */
+    int64_t parts;                   /* of a dimension that is summed up, added by different blocks; 0: not said */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of
      * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
     const char *symbol;
@@ -91,6 +93,18 @@ smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *
  * efficiency, times the fraction of the multiprocessors that its blocks keep busy. All plans of a family predict a time,
  * or none does. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
+
+/* A row that smk_plan_choose weighs. */
+typedef struct smk_candidate {
+    const smk_variant *variant;
+    smk_plan plan;
+    smk_error refusal; /* status OK: there is a plan */
+    double time_us;    /* predicted for all launches, repeats and copies of operands; 0: nothing is predicted */
+    double speed;      /* the greatest is taken; 0: never */
+} smk_candidate;
+
+/* Plans a row and judges it. False where the row is of another family, or does not accept the request's type. */
+bool smk_plan_weigh(const smk_request *request, const smk_variant *row, smk_candidate *candidate);
 
 /* For plans ---------------------------------------------------------------------------------------- */
 

@@ -121,6 +121,9 @@ smk_status smk_plan_gemm_tiles(const smk_request *request, smk_plan *plan, smk_e
     if (status != SMK_OK) {
         return status;
     }
+    made.tile_rows = request->variant->tile_y;
+    made.tile_columns = request->variant->tile_x;
+    made.parts = 1;
     if (made.step_count > 0 && request->variant->speed > 0) {
         const smk_dim3 grid = made.step[0].grid;
         smk_request item = *request; /* a launch makes one product */

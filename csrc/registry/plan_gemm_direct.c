@@ -36,7 +36,7 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
     if (status != SMK_OK) {
         return status;
     }
-    made.takes_stack = made.takes_layout = true;
+    smk_gemm_model_note(&choice, &made);
     smk_plan_gemm_add_sums(&made, request, choice.parts, 0, THREADS);
     made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
     made.time_us = choice.time_us;

@@ -41,6 +41,9 @@ smk_status smk_plan_gemm_split_k(const smk_request *request, smk_plan *plan, smk
         smk_plan_add(step, SMK_SOURCE_NUMBER, d[SMK_GEMM_M] * d[SMK_GEMM_N]);
         smk_plan_add(step, SMK_SOURCE_NUMBER, parts.count);
     }
+    made.tile_rows = tiles.tile_rows;
+    made.tile_columns = tiles.tile_columns;
+    made.parts = parts.count;
     made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, parts);
     *plan = made;
     return SMK_OK;

@@ -174,7 +174,7 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     if (status != SMK_OK) {
         return status;
     }
-    made.takes_stack = made.takes_layout = true;
+    smk_gemm_model_note(&choice, &made);
     smk_plan_gemm_add_sums(&made, request, choice.parts, counted.bytes, THREADS);
     made.workspace_bytes = (uint64_t)counted.bytes + (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
     made.time_us = predict(request, &choice, &counted, blocks * smk_plan_stack(request));

@@ -141,6 +141,7 @@ smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_er
         return status;
     }
     smk_plan_gemm_add_sums(&made, &request, parts, 0, THREADS);
+    made.parts = parts.count;
     made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(&request, parts);
     *plan = made;
     return SMK_OK;

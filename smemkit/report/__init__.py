@@ -1,7 +1,7 @@
 """Reports: what a call's launches did, what is wrong with them, and what would help.
 
 profile counts and check looks for errors, both on the simulator; explain gives advice on what was
-counted; counters lists what is counted.
+counted; counters lists what is counted. explain_choice says which kernel a call takes, and why.
 """
 
 from .._public import publish
@@ -12,6 +12,7 @@ from ._findings import CheckReport, Finding
 from ._kernel import Advice
 from ._report import Report
 from .capture import check, profile
+from .choice import Candidate, Choice, explain_choice
 from .counts import (
     Counters,
     Launch,
@@ -26,7 +27,9 @@ from .saved import load_report
 
 __all__ = [
     "Advice",
+    "Candidate",
     "CheckReport",
+    "Choice",
     "Comparison",
     "ConditionResult",
     "Counters",
@@ -41,6 +44,7 @@ __all__ = [
     "check",
     "counters",
     "explain",
+    "explain_choice",
     "load_report",
     "occupancy_table",
     "profile",

@@ -130,11 +130,15 @@ def use_reports(path: pathlib.Path) -> None:
     assert_type(checked, CheckReport)
     findings: list[Finding] = checked.findings
     print(bool(checked), findings[0].kind, findings[0].first.place, checked.warning)
+    choice: report.Choice = smemkit.explain_choice(smemkit.gemm, a, a)
+    weighed: tuple[report.Candidate, ...] = choice.candidates
+    print(choice.variant, weighed[0].time_us, choice["tuned"].tile, choice.to_dict())
     table: report.OccupancyTable = smemkit.occupancy_table("gemm/tiled", (32, 32), registers=40)
     print(table["8.6"]["percent"], [row["warps"] for row in table])
     try:
         print(report.counters(), report.explain(found), report.check(smemkit.gemm, a, a))
         print(report.load_report("x.json"), report.occupancy_table("gemm/tiled"))
+        print(report.explain_choice(smemkit.gemm, a, a))
     except (report.UnknownCounterError, report.UncountedError) as error:
         print(error)
 

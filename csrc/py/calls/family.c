@@ -3,6 +3,7 @@
 #include "py/arrays/array.h"
 #include "py/calls/family_again.h"
 #include "py/calls/family_call.h"
+#include "py/calls/family_choice.h"
 #include "py/calls/family_plan.h"
 #include "py/calls/family_run.h"
 #include "py/calls/panels.h"
@@ -92,22 +93,24 @@ static PyObject *run_on_device(smk_family_call *call, const char *variant, PyObj
                : NULL;
 }
 
-PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
-                            PyObject *keywords)
+/* What a call says beside its operands and attributes. */
+typedef struct call_words {
+    const char *variant;
+    PyObject *backend, *device, *devices; /* borrowed; NULL: not given */
+} call_words;
+
+/* Takes the arguments of a call. Returns 0, or -1 with an exception set; the call is to be released in any case. */
+static int take_call(smk_family_call *call, const char *name, PyObject *const *arguments, Py_ssize_t given,
+                     PyObject *keywords, call_words *words)
 {
     const char *names[SMK_FAMILY_CALL_INPUTS_MAX + SMK_FAMILY_CALL_ATTRIBUTES_MAX + KEYWORDS];
-    PyObject *values[SMK_FAMILY_CALL_INPUTS_MAX + SMK_FAMILY_CALL_ATTRIBUTES_MAX + KEYWORDS], *result = NULL;
-    const int again = smk_family_again_run(smk_state_of_module(module), name, arguments, given, keywords, &result);
-    if (again != 0) {
-        return again < 0 ? NULL : result;
-    }
-    smk_family_call call = {.state = smk_state_of_module(module)};
-    if (smk_family_call_find(&call, name) < 0) {
-        return NULL;
-    }
+    PyObject *values[SMK_FAMILY_CALL_INPUTS_MAX + SMK_FAMILY_CALL_ATTRIBUTES_MAX + KEYWORDS];
     size_t count = 0, attributes = 0, over = 0; /* the place of devices=; 0: the family has none */
-    for (; count < call.inputs; count++) {
-        names[count] = call.input[count].name;
+    if (smk_family_call_find(call, name) < 0) {
+        return -1;
+    }
+    for (; count < call->inputs; count++) {
+        names[count] = call->input[count].name;
     }
     for (; attributes < SMK_FAMILY_CALL_ATTRIBUTES_MAX; attributes++, count++) {
         const smk_attribute *attribute = smk_registry_attribute(name, attributes);
@@ -122,32 +125,51 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     names[count + 2] = "backend";
     names[count + 3] = "device";
     names[count + 4] = "stream";
-    Py_ssize_t last = (Py_ssize_t)count;
-    smk_keywords accepted = {name, names, last + KEYWORDS, over > 0 ? (Py_ssize_t)over : last, (Py_ssize_t)call.inputs};
+    const Py_ssize_t last = (Py_ssize_t)count;
+    smk_keywords accepted = {name, names, last + KEYWORDS, over > 0 ? (Py_ssize_t)over : last,
+                             (Py_ssize_t)call->inputs};
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
-        return NULL;
+        return -1;
     }
-    const char *variant = "auto";
-    if (values[count] != NULL && (variant = smk_keywords_text(call.state, name, "variant", values[count])) == NULL) {
-        return NULL;
+    words->variant = "auto";
+    if (values[count] != NULL &&
+        (words->variant = smk_keywords_text(call->state, name, "variant", values[count])) == NULL) {
+        return -1;
     }
-    PyObject *backend = smk_keywords_optional(values[count + 2]), *device = smk_keywords_optional(values[count + 3]);
-    PyObject *devices = over > 0 ? smk_keywords_optional(values[over]) : NULL;
+    words->backend = smk_keywords_optional(values[count + 2]);
+    words->device = smk_keywords_optional(values[count + 3]);
+    words->devices = over > 0 ? smk_keywords_optional(values[over]) : NULL;
     PyObject *stream = smk_keywords_optional(values[count + 4]);
-    if (devices != NULL && (device != NULL || stream != NULL)) {
-        return smk_error_fail(call.state, SMK_ARGUMENT, "%s takes %s or devices, not both", name,
-                              device != NULL ? "device" : "stream");
+    if (words->devices != NULL && (words->device != NULL || stream != NULL)) {
+        smk_error_fail(call->state, SMK_ARGUMENT, "%s takes %s or devices, not both", name,
+                       words->device != NULL ? "device" : "stream");
+        return -1;
     }
-    if (smk_stream_scope_begin(call.state, name, stream, &call.stream) == 0 &&
-        take_attributes(&call, values + call.inputs, attributes) == 0 &&
-        smk_family_call_take_operands(&call, values, smk_keywords_optional(values[count + 1])) == 0) {
-        result = devices != NULL ? run_over_devices(&call, variant, devices, backend)
-                                 : run_on_device(&call, variant, backend, device);
+    return smk_stream_scope_begin(call->state, name, stream, &call->stream) < 0 ||
+                   take_attributes(call, values + call->inputs, attributes) < 0 ||
+                   smk_family_call_take_operands(call, values, smk_keywords_optional(values[count + 1])) < 0
+               ? -1
+               : 0;
+}
+
+PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
+                            PyObject *keywords)
+{
+    PyObject *result = NULL;
+    call_words words = {NULL};
+    const int again = smk_family_again_run(smk_state_of_module(module), name, arguments, given, keywords, &result);
+    if (again != 0) {
+        return again < 0 ? NULL : result;
+    }
+    smk_family_call call = {.state = smk_state_of_module(module)};
+    if (take_call(&call, name, arguments, given, keywords, &words) == 0) {
+        result = words.devices != NULL ? run_over_devices(&call, words.variant, words.devices, words.backend)
+                                       : run_on_device(&call, words.variant, words.backend, words.device);
     }
     if (result != NULL && (smk_family_call_deliver(&call) < 0 || smk_family_call_finish(&call) < 0)) {
         Py_CLEAR(result);
     }
-    if (result != NULL && result == call.out && devices == NULL) {
+    if (result != NULL && result == call.out && words.devices == NULL) {
         smk_family_again_keep(&call, arguments, given, keywords);
     }
     if (result != NULL && call.out != NULL && call.given[call.inputs] != call.out) {
@@ -156,3 +178,43 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     smk_family_call_release(&call);
     return result;
 }
+
+static PyObject *explain(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
+                         PyObject *keywords)
+{
+    PyObject *result = NULL;
+    call_words words = {NULL};
+    smk_family_call call = {.state = smk_state_of_module(module)};
+    if (take_call(&call, name, arguments, given, keywords, &words) < 0) {
+        smk_family_call_release(&call);
+        return NULL;
+    }
+    if (words.devices != NULL) {
+        smk_error_fail(call.state, SMK_ARGUMENT,
+                       "%s: explain_choice takes a call on one device, without devices=", name);
+    } else if (smk_family_call_choose_machine(&call, words.backend, words.device) == 0 &&
+               smk_family_plan_select(&call, words.variant) == 0) {
+        result = smk_family_choice_describe(&call);
+    }
+    smk_family_call_release(&call);
+    return result;
+}
+
+static const char explain_choice_doc[] = "_explain_choice(family, /, *args, **keywords)\n--\n\n";
+
+static PyObject *call_explain_choice(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    const char *name = given > 0 ? PyUnicode_AsUTF8(arguments[0]) : NULL;
+    if (name == NULL) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "_explain_choice(family, ...) takes the family's name first");
+        }
+        return NULL;
+    }
+    return explain(module, name, arguments + 1, given - 1, keywords);
+}
+
+PyMethodDef smk_family_explain_methods[] = {
+    {"_explain_choice", SMK_PY_FUNCTION(call_explain_choice), SMK_PY_FAST, explain_choice_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -8,4 +8,7 @@
 PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
                             PyObject *keywords);
 
+/* _explain_choice(family, *args, **keywords): what smk_family_choice_describe says of such a call, which is not run. */
+extern PyMethodDef smk_family_explain_methods[];
+
 #endif

@@ -247,12 +247,11 @@ static void write_key(const smk_family_call *call, bool chooses, bool repeatable
     (void)snprintf(key->type, sizeof key->type, "%s", call->type);
 }
 
-/* `chooses` among the variants, and then perhaps among those that a graph can repeat. */
-static int make(smk_family_call *call, bool chooses, bool repeatable)
+smk_request smk_family_plan_request(const smk_family_call *call)
 {
-    smk_error error = {0};
-    smk_request request = {
+    return (smk_request){
         .family = call->family,
+        .variant = call->variant,
         .signature = &call->signature,
         .dimensions = call->dimensions,
         .numbers = call->numbers,
@@ -264,8 +263,15 @@ static int make(smk_family_call *call, bool chooses, bool repeatable)
         .item_bytes = (size_t)PyDataType_ELSIZE(call->descr),
         .machine = call->machine,
         .workspace_below = call->workspace_below,
-        .repeatable = repeatable,
     };
+}
+
+/* `chooses` among the variants, and then perhaps among those that a graph can repeat. */
+static int make(smk_family_call *call, bool chooses, bool repeatable)
+{
+    smk_error error = {0};
+    smk_request request = smk_family_plan_request(call);
+    request.repeatable = repeatable;
     plan_key key;
     write_key(call, chooses, repeatable, &key);
     if (last.variant != NULL && memcmp(&key, &last.key, sizeof key) == 0) {
@@ -273,7 +279,6 @@ static int make(smk_family_call *call, bool chooses, bool repeatable)
         call->plan = last.plan;
         return 0;
     }
-    request.variant = call->variant;
     smk_status status =
         chooses ? smk_plan_choose(&request, &call->plan, &error) : smk_plan_make(&request, &call->plan, &error);
     call->variant = request.variant;

@@ -1,0 +1,102 @@
+"""explain_choice: what "auto" takes, and what it weighs."""
+
+import json
+
+import numpy as np
+import pytest
+
+import smemkit
+
+
+def ones(*shape, dtype="float32"):
+    return np.broadcast_to(np.ones((), dtype), shape)
+
+
+def explain(*args, **keywords):
+    return smemkit.explain_choice(*args, backend="sim", **keywords)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((40, 30), (30, 20)), ((1, 500), (500, 70)), ((300, 2), (2, 300)), ((3, 9, 5), (5, 4))],
+)
+def test_it_is_what_the_call_takes(a, b):
+    a, b = np.ones(a, "float32"), np.ones(b, "float32")
+    choice = explain(smemkit.gemm, a, b)
+    launched = [
+        launch.kernel for launch in smemkit.profile(smemkit.gemm, a, b, backend="sim").launches
+    ]
+    taken = choice[choice.variant]
+    assert [kernel for kernel, *_ in taken.launches] == launched
+    assert choice.candidates[0] is taken and taken.takes_part
+    weighed = [one for one in choice.candidates if one.takes_part and one.refusal is None]
+    assert taken.time_us == min(one.time_us for one in weighed)
+
+
+def test_dimensions_and_machine(monkeypatch):
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "17")
+    choice = explain(smemkit.gemm, ones(5, 6, 7), ones(5, 7, 8))
+    assert choice.dimensions == {"m": 6, "k": 7, "n": 8} and choice.stack == 5
+    assert choice.multiprocessors == 17 and choice.compute_capability == "9.0"
+    assert choice.flops == 2 * 6 * 7 * 8 and choice.backend == "sim"
+    assert choice["tiled"].repeats == 5 and choice["direct"].repeats == 1
+    folded = explain(smemkit.gemm, ones(5, 6, 7), ones(7, 8))
+    assert folded.dimensions["m"] == 6 and folded.stack == 1 or folded.dimensions["m"] == 30
+
+
+def test_copies_are_told():
+    a, b = np.ones((64, 48), "float32"), np.ones((64, 32), "float32")
+    choice = explain(smemkit.gemm, a.T, b)
+    assert choice["tiled"].copies and not choice["tuned"].copies
+    assert not explain(smemkit.gemm, a.T.copy(), b)["tiled"].copies
+
+
+def test_parts_and_tiles():
+    choice = explain(smemkit.gemm, ones(64, 65536), ones(65536, 64))
+    taken = choice[choice.variant]
+    assert taken.parts > 1 and taken.tile[0] <= 128 and taken.workspace_bytes > 0
+    assert "parts, which a last launch adds in a fixed order" in " ".join(str(choice).split())
+
+
+def test_text():
+    text = str(explain(smemkit.gemm, ones(1024, 1024), ones(1024, 1024)))
+    first, *_ = text.splitlines()
+    assert first == (
+        "gemm of float32, m = 1,024, k = 1,024, n = 1,024, on 132 multiprocessors of 9.0: "
+        'auto takes "tuned"'
+    )
+    assert "128 x 64" in text and "arrange, tuned" in text
+    assert "Exhibits that auto never takes: naive_uncoalesced, column" in text
+    assert all(len(line) <= 100 for line in text.splitlines())
+
+
+def test_families_without_predicted_times():
+    choice = explain(smemkit.scan, ones(5000))
+    assert choice.variant in smemkit.variants("scan") and choice.choice == "sum"
+    assert choice[choice.variant].time_us is None
+    assert "compared by their speed" in str(choice)
+
+
+def test_refusals():
+    wide = np.broadcast_to(np.float32(1), (1, 2**56))
+    choice = explain(smemkit.gemm, wide, wide.T)
+    assert "laid out for k" in choice["tuned"].refusal and "laid out for k" in str(choice)
+    assert choice.variant != "tuned"
+
+
+def test_to_dict():
+    found = explain(smemkit.gemm, ones(8, 8), ones(8, 8)).to_dict()
+    assert json.loads(json.dumps(found))["candidates"][0]["variant"] == found["variant"]
+
+
+def test_what_it_does_not_take():
+    with pytest.raises(smemkit.ArgumentError, match="explain_choice takes a function of a kernel"):
+        explain(smemkit.asarray, ones(3))
+    with pytest.raises(smemkit.ArgumentError, match="such as smemkit.gemm, not <ufunc"):
+        explain(np.matmul, ones(3, 3), ones(3, 3))
+    with pytest.raises(smemkit.ShapeError, match="k is 4 in a and 5 in b"):
+        explain(smemkit.gemm, ones(3, 4), ones(5, 6))
+    with pytest.raises(smemkit.ArgumentError, match="without devices="):
+        explain(smemkit.gemm, ones(3, 3), ones(3, 3), devices=[0])
+    with pytest.raises(KeyError):
+        explain(smemkit.gemm, ones(3, 3), ones(3, 3))["nothing"]
