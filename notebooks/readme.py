@@ -115,7 +115,7 @@ def load_shapes():
 
 def show_rate(row):
     """Operations of products and convolutions, bytes of all else, over the median."""
-    if row.flops and min(row.shape) > 8:
+    if row.flops and min(row.shape[-3:]) > 8:
         return f"{row.gflop_per_s / 1e3:.3g} TFLOP/s"
     return f"{show_figures(row.gb_per_s)} GB/s"
 

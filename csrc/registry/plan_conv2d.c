@@ -96,13 +96,27 @@ static uint32_t find_even(int64_t h, uint32_t blocks)
     return blocks;
 }
 
+/* Appends what tells the items of a stack apart, which are the grid's z then. Without a stack, and where the grid has no
+ * room for one, z has more rows. */
+static void add_items(const smk_request *request, smk_plan *plan)
+{
+    smk_step *step = &plan->step[0];
+    const int64_t stack = smk_plan_stack(request);
+    const bool takes = stack > 1 && stack <= UINT16_MAX && step->grid.z == 1;
+    step->grid.z = takes ? (uint32_t)stack : step->grid.z;
+    plan->takes_stack = takes;
+    smk_plan_add(step, SMK_SOURCE_NUMBER, takes ? stack : 1);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, smk_plan_layout(request, 0).stack);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, smk_plan_layout(request, OPERAND_WEIGHTS).stack);
+}
+
 /* The same, with blocks as wide for each type in bytes, and as high as still gives every multiprocessor all the blocks
  * that it wants: each strip begins with p - 1 rows that make no pixels, so it should be high. */
 smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const int64_t columns = (int64_t)request->variant->tile_x * TILED_ITEM_BYTES / (int64_t)request->item_bytes;
     const int64_t h = request->dimensions[0], w = request->dimensions[1];
-    const int64_t across = w / columns + (w % columns != 0);
+    const int64_t across = smk_plan_divide_up(w, columns) * smk_plan_stack(request);
     const int64_t wanted = (int64_t)request->machine->multiprocessors * BLOCKS_A_MULTIPROCESSOR;
     const int64_t down = across > 0 && across < wanted ? wanted / across : 1;
     const int64_t rows = h / down + (h % down != 0);
@@ -120,6 +134,9 @@ smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, 
     }
     if (made.step_count > 0 && made.step[0].grid.z == 1) {
         made.step[0].grid.y = find_even(h, made.step[0].grid.y);
+    }
+    if (made.step_count > 0) {
+        add_items(request, &made);
     }
     *plan = made;
     return SMK_OK;

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 CUBLAS, CUB = "cuBLAS", "CUB"
 LENGTH_MOST = 16384  # of a random shape
 ROWS, COLUMNS = 8, 64  # of the part of a product that is compared with float64
+CORNER = 64  # rows and columns of a convolution that are compared
 PERIOD = 4_194_301  # elements of the operands, which repeat; no length of a row divides it
 PRODUCT_BYTES = {"float32": 4, "float64": 8}
 
@@ -281,12 +282,17 @@ def list_all_products(held: Operands, sizes: Sizes) -> Iterator[Case]:
 # Other families -----------------------------------------------------------------------------------
 
 
-def judge_equal(held: Operands, made: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """{subject: the largest difference from the last subject, in parts of its largest element}."""
+def judge_equal(
+    held: Operands, made: dict[str, Callable[[], Any]], make_exact: Callable[[], Any] | None
+) -> dict[str, float]:
+    """{subject: the largest error, in parts of the largest element}.
+
+    Without a function that makes the exact result, that is the last subject's.
+    """
     read = {name: held.read(get()).ravel() for name, get in made.items()}
-    last = list(read.values())[-1]
-    scale = float(numpy.abs(last).max()) or 1.0
-    return {name: float(numpy.abs(x - last).max()) / scale for name, x in read.items()}
+    exact = list(read.values())[-1] if make_exact is None else held.read(make_exact()).ravel()
+    scale = float(numpy.abs(exact).max()) or 1.0
+    return {name: float(numpy.abs(x - exact).max()) / scale for name, x in read.items()}
 
 
 def prepare_cub(held: Operands, function: str, n: int) -> Subjects:
@@ -301,8 +307,19 @@ def prepare_cub(held: Operands, function: str, n: int) -> Subjects:
     calls: dict[str, Call] = {"smemkit": call}
     if held.tools.backend == "cuda":
         calls[CUB] = find_cub(held.load_cub(), function, x, theirs)
+    part = slice(None, None, max(1, n >> 20))
     made = {"smemkit": lambda: out, CUB: lambda: theirs}
-    return Subjects(calls, lambda: judge_equal(held, {name: made[name] for name in calls}))
+    if function == "peer_scan":
+        made = {"smemkit": lambda: out[part], CUB: lambda: theirs[part]}
+
+    def make_exact() -> Any:
+        y = held.view(x)
+        wide = y.astype("float64") if isinstance(y, numpy.ndarray) else y.double()
+        return wide.cumsum(0)[part] if function == "peer_scan" else wide.sum()
+
+    return Subjects(
+        calls, lambda: judge_equal(held, {name: made[name] for name in calls}, make_exact)
+    )
 
 
 def find_cub(library: ctypes.CDLL, function: str, x: Any, out: Any) -> Call:
@@ -348,7 +365,12 @@ def prepare_axis(held: Operands, shape: Shape, axis: int) -> Subjects:
         torch_out = tools.torch.sum(z, axis)
         calls[TORCH] = lambda: tools.torch.sum(z, axis, out=torch_out)
         made[TORCH] = lambda: torch_out
-    return Subjects(calls, lambda: judge_equal(held, made))
+
+    def make_exact() -> Any:
+        y = held.view(x)
+        return (y.astype("float64") if isinstance(y, numpy.ndarray) else y.double()).sum(axis)
+
+    return Subjects(calls, lambda: judge_equal(held, made, make_exact))
 
 
 def list_axes(held: Operands, sizes: Sizes) -> Iterator[Case]:
@@ -387,7 +409,7 @@ def prepare_histogram(held: Operands, n: int, kind: str) -> Subjects:
     if tools.torch is not None and kind == "even edges":
         z = tools.torch.from_dlpack(x)
         keep(TORCH, lambda: tools.torch.histc(z, 256, -4.0, 4.0))
-    return Subjects(calls, lambda: judge_equal(held, dict(reversed(made.items()))))
+    return Subjects(calls, lambda: judge_equal(held, made, None))
 
 
 def list_histograms(held: Operands, sizes: Sizes) -> Iterator[Case]:
@@ -407,14 +429,15 @@ def prepare_convolution(held: Operands, shape: Shape, p: int) -> Subjects:
     out = smemkit.conv2d(x, weights, form="correlate")
     ours = partial(smemkit.conv2d, x, weights, form="correlate", out=out)
     calls: dict[str, Call] = {"smemkit": ours}
-    made: dict[str, Callable[[], Any]] = {"smemkit": lambda: out}
+    corner = (*(0,) * (len(shape) - 2), slice(0, CORNER), slice(0, CORNER))
+    made: dict[str, Callable[[], Any]] = {"smemkit": lambda: out[corner]}
     if tools.cupy is not None:
         filters = importlib.import_module("cupyx.scipy.ndimage")
         y, w = tools.cupy.asarray(x), tools.cupy.asarray(weights)
         w = w.reshape((1,) * (len(shape) - 2) + (p, p))
         cupy_out = tools.cupy.empty_like(y)
         calls[CUPY] = lambda: filters.correlate(y, w, output=cupy_out, mode="constant")
-        made[CUPY] = lambda: cupy_out
+        made[CUPY] = lambda: cupy_out[corner]
     if tools.torch is not None:
         torch = tools.torch
         torch.backends.cudnn.allow_tf32 = False
@@ -425,8 +448,18 @@ def prepare_convolution(held: Operands, shape: Shape, p: int) -> Subjects:
             kept["out"] = torch.nn.functional.conv2d(z, v, padding=p // 2)
 
         calls[TORCH] = convolve
-        made[TORCH] = lambda: kept["out"]
-    return Subjects(calls, lambda: judge_equal(held, made))
+        made[TORCH] = lambda: kept["out"].reshape(shape)[corner]
+
+    def make_exact() -> Any:
+        near = (*corner[:-2], slice(0, CORNER + p), slice(0, CORNER + p))
+        image = numpy.pad(held.read(x[near]), ((p // 2, p), (p // 2, p)))
+        high, wide = (min(length, CORNER) for length in shape[-2:])
+        exact = numpy.zeros((high, wide))
+        for (i, j), weight in numpy.ndenumerate(held.read(weights)):
+            exact += weight * image[i : i + high, j : j + wide]
+        return exact
+
+    return Subjects(calls, lambda: judge_equal(held, made, make_exact))
 
 
 def list_convolutions(held: Operands, sizes: Sizes) -> Iterator[Case]:
@@ -456,7 +489,7 @@ def prepare_transpose(held: Operands, shape: Shape, axes: Shape, dtype: str) -> 
         calls[TORCH] = lambda: torch_out.copy_(z)
         if not dtype.startswith("complex"):
             made[TORCH] = lambda: torch_out.reshape(-1)[:PERIOD]
-    return Subjects(calls, lambda: judge_equal(held, made))
+    return Subjects(calls, lambda: judge_equal(held, made, None))
 
 
 def list_transposes(held: Operands, sizes: Sizes) -> Iterator[Case]:

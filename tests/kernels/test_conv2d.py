@@ -329,3 +329,56 @@ def test_weights_that_scipy_drops(variant, machine):
     assert (got == 2.0**10).all()
     weights[0, 0] = np.nan
     assert np.isnan(smemkit.conv2d(image, weights, variant=variant, backend=machine)).all()
+
+
+# Stacks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("front", [(), (3,), (1,), (3, 1), (2, 1, 3), (0,)])
+@pytest.mark.parametrize("weights", [(), (3,), (1,), (2, 1, 1), (2, 1, 3)])
+@each_variant
+def test_stacks(front, weights, variant, machine, rng):
+    """Images and filters are broadcast as NumPy does; an item is what a call of its own makes."""
+    try:
+        shape = np.broadcast_shapes(front, weights)
+    except ValueError:
+        pytest.skip("they do not fit each other")
+    image = shapes.integers(rng, (*front, 21, 36), "float32")
+    filters = shapes.integers(rng, (*weights, 3, 5), "float32")
+    wanted = np.empty((*shape, 21, 36), "float32")
+    images = np.broadcast_to(image, wanted.shape)
+    many = np.broadcast_to(filters, (*shape, 3, 5))
+    for item in np.ndindex(*shape):
+        wanted[item] = oracle(images[item], many[item], "reflect", "correlate")
+    words = {"mode": "reflect", "form": "correlate", "variant": variant}
+    got = smemkit.conv2d(image, filters, **words, backend=machine)
+    assert got.shape == wanted.shape and np.array_equal(got, wanted)
+    d, e = (smemkit.asarray(x, backend=machine) for x in (image, filters))
+    out = smemkit.empty(wanted.shape, "float32", backend=machine)
+    assert smemkit.conv2d(d, e, **words, out=out) is out
+    assert np.array_equal(smemkit.asnumpy(out), wanted)
+
+
+@pytest.mark.parametrize("variant", ["auto", "register"])
+def test_views_of_stacks(variant, machine, rng):
+    images = shapes.integers(rng, (4, 21, 40), "float32")
+    filters = shapes.integers(rng, (3, 3), "float32")
+    d, e = (smemkit.asarray(x, backend=machine) for x in (images, filters))
+    for view in (lambda x: x[::2], lambda x: x[::-1], lambda x: x[:, 1:, 3:], lambda x: x[1:]):
+        got = smemkit.asnumpy(smemkit.conv2d(view(d), e, variant=variant))
+        wanted = [oracle(x, filters, "constant", "convolve") for x in view(images)]
+        assert np.array_equal(got, wanted)
+
+
+def test_a_stack_is_one_launch():
+    image = np.zeros((8, 64, 128), "float32")
+    weights = np.ones((3, 3), "float32")
+    report = smemkit.profile(smemkit.conv2d, image, weights, variant="register", backend="sim")
+    (launch,) = report.launches
+    assert launch.grid[2] == 8 and report.counters["global.store.sectors_per_request"] == 16
+    assert smemkit.check(smemkit.conv2d, image, weights, variant="register", backend="sim")
+
+
+def test_stacks_that_do_not_fit(machine):
+    with pytest.raises(smemkit.ShapeError, match="weights is a stack"):
+        smemkit.conv2d(np.zeros((3, 5, 5)), np.zeros((2, 3, 3)), backend=machine)

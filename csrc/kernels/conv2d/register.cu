@@ -215,17 +215,25 @@ static __device__ __forceinline__ bool conv2d_register_walk(const conv2d_registe
 
 extern "C" __global__ void __launch_bounds__(128, 3)
 conv2d_register(const T *image, const T *weights, T *out, long long h, long long w, long long p, long long q,
-                long long mode, long long form)
+                long long mode, long long form, long long items, long long image_step, long long weights_step)
 {
     constexpr int LANE = 16 / sizeof(T), WARPS = 4, PIECE = 11, PITCH = 12, SLOTS = 8, STEP = 2;
     constexpr int WIDE = 31 + (LANE + LANE + PIECE - 1 + LANE - 1) / LANE;
     __shared__ conv2d_register_vector rings[WARPS][SLOTS * WIDE];
     __shared__ conv2d_register_vector pieces[2][PIECE * PITCH / LANE];
 
-    // Who am I: of a strip LANE columns. The strips are as high as the grid makes them.
+    // Who am I: of a strip LANE columns. The strips are as high as the grid makes them. z counts the items of a stack,
+    // or more rows.
     const int lane = threadIdx.x, warp = threadIdx.y, thread = warp * 32 + lane;
-    const long long strips = (long long)gridDim.y * gridDim.z * WARPS, high = (h + strips - 1) / strips;
-    const long long first = (((long long)blockIdx.z * gridDim.y + blockIdx.y) * WARPS + warp) * high;
+    const bool stacked = items > 1;
+    const long long strips = (long long)gridDim.y * (stacked ? 1 : gridDim.z) * WARPS, high = (h + strips - 1) / strips;
+    const long long block = (stacked ? 0ll : (long long)blockIdx.z * gridDim.y) + blockIdx.y;
+    const long long first = (block * WARPS + warp) * high;
+    if (stacked) {
+        image += blockIdx.z * image_step;
+        weights += blockIdx.z * weights_step;
+        out += blockIdx.z * h * w;
+    }
     const long long up = form ? p / 2 : (p - 1) / 2, left = form ? q / 2 : (q - 1) / 2;
     const int rows = (int)(first >= h ? 0 : h - first < high ? h - first : high);
     const long long first_col = (long long)blockIdx.x * 32 * LANE;

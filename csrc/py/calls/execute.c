@@ -162,18 +162,39 @@ static bool advance(smk_execution_loops *loops, int64_t *index)
     return false;
 }
 
+/* Where the value of the execution's symbol goes: to the variable at `address`, or to `bytes` of the host. */
+typedef struct symbol_place {
+    uint64_t address, written; /* written: where the value lies that is there now; 0: none is */
+    void *bytes;
+} symbol_place;
+
+/* Items of a stack may have values of their own. */
+static smk_status write_symbol(const smk_execution *execution, symbol_place *place, smk_error *error)
+{
+    const uint64_t value = place == NULL ? 0 : *execution->symbol_value.address;
+    if (place == NULL || value == place->written) {
+        return SMK_OK;
+    }
+    place->written = value;
+    const uint64_t count = execution->symbol_value.bytes;
+    return place->bytes != NULL ? execution->backend->download(value, place->bytes, count, error)
+                                : execution->backend->copy(place->address, value, count, error);
+}
+
+/* Runs the steps for each item. `place` is NULL where the execution has no symbol. */
 static smk_status run_steps(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
-                            smk_error *error)
+                            symbol_place *place, smk_error *error)
 {
     smk_execution_loops *loops = execution->loops;
     int64_t index[SMK_EXECUTION_LOOPS_MAX] = {0};
+    smk_status status = SMK_OK;
     for (size_t i = 0; loops != NULL && i < loops->operand_count; i++) {
         loops->address[i] = *loops->first[i];
     }
-    smk_status status = run_once(execution, code, options, error);
-    while (status == SMK_OK && loops != NULL && advance(loops, index)) {
-        status = run_once(execution, code, options, error);
-    }
+    do {
+        status = write_symbol(execution, place, error);
+        status = status == SMK_OK ? run_once(execution, code, options, error) : status;
+    } while (status == SMK_OK && loops != NULL && advance(loops, index));
     return status;
 }
 
@@ -202,11 +223,8 @@ static smk_status run_with_launch_constants(const smk_execution *execution, smk_
     smk_status status = bytes == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left for %s", execution->symbol)
                                       : find_symbol(execution, code, &launch_options.constant.address, error);
     if (status == SMK_OK) {
-        status =
-            execution->backend->download(*execution->symbol_value.address, bytes, execution->symbol_value.bytes, error);
-    }
-    if (status == SMK_OK) {
-        status = run_steps(execution, code, &launch_options, error);
+        symbol_place place = {.bytes = bytes};
+        status = run_steps(execution, code, &launch_options, &place, error);
     }
     smk_heap_free(bytes);
     return status;
@@ -239,11 +257,8 @@ static smk_status run_with_variable(const smk_execution *execution, smk_backend_
     smk_fork_lock_take(&constant_lock);
     status = streams != NULL ? streams->take_turn(error) : SMK_OK;
     if (status == SMK_OK) {
-        status =
-            execution->backend->copy(address, *execution->symbol_value.address, execution->symbol_value.bytes, error);
-        if (status == SMK_OK) {
-            status = run_steps(execution, code, options, error);
-        }
+        symbol_place place = {.address = address};
+        status = run_steps(execution, code, options, &place, error);
         if (streams != NULL) { /* also where a step has failed: those before it use the variable */
             const smk_status ended = streams->end_turn(status == SMK_OK ? error : NULL);
             status = status == SMK_OK ? ended : status;
@@ -263,7 +278,7 @@ static smk_status launch_steps(const smk_execution *execution, smk_backend_code 
         return status;
     }
     if (execution->symbol == NULL) {
-        return run_steps(execution, code, options, error);
+        return run_steps(execution, code, options, NULL, error);
     }
     return execution->backend->constants_by_launch ? run_with_launch_constants(execution, code, options, error)
                                                    : run_with_variable(execution, code, options, error);

@@ -145,7 +145,7 @@ int smk_plan_run_prepare(smk_family_call *call, smk_plan_run *run, uint64_t *con
             return -1;
         }
         run->execution.symbol = run->symbol;
-        run->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
+        run->execution.symbol_value = (smk_execution_range){now[operand], (uint64_t)bytes};
     }
     /* the package's kernels end, and a large product takes many steps: no budget unless the user sets one */
     return smk_step_budget_read(call->state, NULL, UINT64_MAX, &run->execution.max_steps);

@@ -169,17 +169,18 @@ def test_chosen_zeros(rows, copies):
     assert {kernel for kernel, _ in list_reasons(CHOSEN)} == known
     recorded = {(row["kernel"], row["case"]): row["counters"] for row in rows}
     calls = [row for row in ncu.list_rows(["conv2d"], []) if row.kernel in known]
-    different = 0
+    counted = different = 0
     for call in calls:
         launch = smemkit.profile(lambda call=call: call.make().run("sim")).launches[0]
         own = choices[call.kernel]
         assert own.count("P0") == len(own[3::4]) and set(own[3::4]) == {"P0"}
         if (call.kernel, call.case) not in recorded:
             continue  # not yet counted on hardware
+        counted += 1
         pair = recorded[call.kernel, call.case]["async.wavefronts"]
         assert take_zeros(launch, own) == pair["ncu"], f"{call.kernel} ({call.case})"
         different += pair["sim"] != pair["ncu"]
-    assert different >= 2
+    assert different >= 2 or counted == 0
 
 
 def test_spilled_values_are_in_the_machine_code():
