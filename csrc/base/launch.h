@@ -30,6 +30,9 @@ typedef struct smk_launch {
     size_t shared_bytes; /* dynamic shared memory a block */
     void **parameters;   /* one pointer to each parameter's value, in order */
     size_t parameter_count;
+    const void *packed; /* the same values as they lie in the parameter space of a kernel, which a driver reads faster;
+                         * NULL: not made */
+    size_t packed_bytes;
     const smk_launch_array *arrays; /* for messages, one for each parameter; NULL: not known */
     const uint64_t *workspace;      /* for messages, where a family's call has memory of its own; NULL: it has none */
     const char *family;             /* of that call */

@@ -48,6 +48,7 @@ _Static_assert(SMK_TASKS_MAX >= SMK_RING_SLOTS_MAX * PARTS_MAX, "each part of ea
 
 /* Of copies in one direction to memory in use; else slots are a page. */
 #define SLOT_BYTES (UINT64_C(1) << 22)
+#define SLOTS_UP UINT64_C(8) /* at most, of copies to a device alone: what is filled should still lie in the caches */
 #define PINNED_BYTES (UINT64_C(1) << 24)
 #define PART_BYTES_MIN (UINT64_C(1) << 16)
 #define PAGE_BYTES (UINT64_C(1) << 21) /* a huge page: none of them is written by two workers where it is new */
@@ -55,7 +56,7 @@ _Static_assert(SMK_TASKS_MAX >= SMK_RING_SLOTS_MAX * PARTS_MAX, "each part of ea
 #define SLOT_BYTES_MIN (UINT64_C(1) << 12)
 
 static struct {
-    atomic_uint threads, slots, streams;
+    atomic_uint threads, slots;
     _Atomic uint64_t slot_bytes, part_bytes;
 } preset;
 
@@ -65,7 +66,6 @@ void smk_bus_set(const smk_bus_settings *settings)
     atomic_store(&preset.slots, settings->slots);
     atomic_store(&preset.slot_bytes, settings->slot_bytes);
     atomic_store(&preset.part_bytes, settings->part_bytes);
-    atomic_store(&preset.streams, settings->streams);
 }
 
 /* EMPTYING ends as FREE, FILLING as FULL, both by the worker that copies the last part; the caller's
@@ -103,7 +103,7 @@ typedef struct bus {
     smk_ring_channel *channel;
     uint64_t bytes; /* to be copied */
     uint64_t slot_bytes, part_bytes;
-    unsigned streams, workers;
+    unsigned workers;
     slot slots[SMK_RING_SLOTS_MAX];
     direction up, down;
     size_t launched, ended; /* slabs */
@@ -264,10 +264,8 @@ static bool is_reached(cudaEvent_t event, cudaError_t *code)
     return now == cudaSuccess;
 }
 
-/* The chunks take turns on two streams: while the end of one is noted on its stream, the bus moves that of the other. */
-static cudaError_t give_to_bus(const bus *b, direction *d, slot *s, const cudaStream_t *streams)
+static cudaError_t give_to_bus(direction *d, slot *s, cudaStream_t stream)
 {
-    cudaStream_t stream = streams[d->moving % b->streams];
     void *device = (void *)(uintptr_t)(s->range->address + s->first);
     atomic_store(&s->state, MOVING);
     cudaError_t code = d->results
@@ -292,7 +290,7 @@ static bool move_up(bus *b, cudaError_t *code)
         moved = true;
     }
     while (*code == cudaSuccess && up->moving < up->begun && atomic_load(&get_slot(up, up->moving)->state) == FULL) {
-        *code = give_to_bus(b, up, get_slot(up, up->moving), b->channel->up);
+        *code = give_to_bus(up, get_slot(up, up->moving), b->channel->up);
         moved = true;
     }
     while (*code == cudaSuccess && up->begun - up->moved < up->slot_count && find_chunk(up)) {
@@ -328,7 +326,7 @@ static bool move_down(bus *b, cudaError_t *code)
         if (!ended || atomic_load(&get_slot(down, down->begun)->state) != FREE) {
             break;
         }
-        *code = give_to_bus(b, down, begin_chunk(b, down), b->channel->down);
+        *code = give_to_bus(down, begin_chunk(b, down), b->channel->down);
         moved = true;
     }
     return moved;
@@ -351,10 +349,8 @@ static smk_status run_slabs(bus *b, bool *moved, cudaError_t *code, smk_error *e
         *moved = true;
     }
     while (*code == cudaSuccess && b->launched < copy->slabs && b->launched < find_slab(&b->up)) {
-        for (size_t i = 0; i < SMK_RING_STREAMS && *code == cudaSuccess; i++) {
-            *code = cudaEventRecord(b->channel->ordered, b->channel->up[i]);
-            *code = *code == cudaSuccess ? cudaStreamWaitEvent(smk_stream_now(), b->channel->ordered, 0) : *code;
-        }
+        *code = cudaEventRecord(b->channel->ordered, b->channel->up);
+        *code = *code == cudaSuccess ? cudaStreamWaitEvent(smk_stream_now(), b->channel->ordered, 0) : *code;
         smk_status status = *code == cudaSuccess ? copy->run(copy->context, b->launched, error) : SMK_OK;
         if (status != SMK_OK || *code != cudaSuccess) {
             return status;
@@ -452,18 +448,17 @@ static void share_slots(bus *b, const smk_ring *ring)
 {
     const smk_staged_copy *copy = b->copy;
     const uint64_t asked_bytes = atomic_load(&preset.slot_bytes), asked = atomic_load(&preset.slots);
-    const unsigned streams = atomic_load(&preset.streams);
     const uint64_t up_bytes = count_bytes(copy->up, copy->up_count);
     const uint64_t down_bytes = count_bytes(copy->down, copy->down_count);
     const bool both = up_bytes > 0 && down_bytes > 0;
     const bool small = both || has_fresh(copy);
     b->slot_bytes = asked_bytes >= SLOT_BYTES_MIN ? asked_bytes : small ? PAGE_BYTES : SLOT_BYTES;
     b->part_bytes = atomic_load(&preset.part_bytes);
-    b->streams = streams == 0 || streams > SMK_RING_STREAMS ? SMK_RING_STREAMS : streams;
     b->slot_bytes = b->slot_bytes > SMK_RING_BYTES / 4 ? SMK_RING_BYTES / 4 : b->slot_bytes;
-    uint64_t slots = SMK_RING_BYTES / b->slot_bytes;
-    slots = slots > SMK_RING_SLOTS_MAX ? SMK_RING_SLOTS_MAX : slots;
-    slots = asked >= 2 && asked < slots ? asked : slots;
+    const uint64_t fitting = SMK_RING_BYTES / b->slot_bytes;
+    const uint64_t most = fitting > SMK_RING_SLOTS_MAX ? SMK_RING_SLOTS_MAX : fitting;
+    uint64_t slots = down_bytes == 0 && most > SLOTS_UP ? SLOTS_UP : most;
+    slots = asked >= 2 && asked <= most ? asked : slots;
     for (uint64_t i = 0; i < slots; i++) {
         b->slots[i].buffer = ring->memory + i * b->slot_bytes;
         b->slots[i].moved = b->channel->slot[i];
@@ -506,12 +501,8 @@ static smk_status choose_threads(const smk_staged_copy *copy, unsigned *threads,
 /* Waits for the copies that the bus was given: none of them waits for a launch. */
 static smk_status drain(const bus *b, smk_status status, smk_error *error)
 {
-    cudaError_t code = cudaSuccess;
-    for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
-        const cudaError_t up = cudaStreamSynchronize(b->channel->up[i]);
-        const cudaError_t down = cudaStreamSynchronize(b->channel->down[i]);
-        code = code != cudaSuccess ? code : up != cudaSuccess ? up : down;
-    }
+    const cudaError_t up = cudaStreamSynchronize(b->channel->up);
+    const cudaError_t down = cudaStreamSynchronize(b->channel->down), code = up != cudaSuccess ? up : down;
     return status != SMK_OK ? status : smk_cuda_error_report(code, error, "copying between the host and the GPU");
 }
 

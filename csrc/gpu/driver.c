@@ -34,9 +34,13 @@ bool smk_driver_launch(void *kernel, const smk_launch *launch, cudaStream_t stre
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, find_function);
+    size_t bytes = launch->packed_bytes;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)launch->packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                     &bytes, CU_LAUNCH_PARAM_END};
+    const bool is_packed = launch->packed != NULL;
     /* from version 12.0 on the driver takes a kernel where it takes a function, and finds the one of the context */
     return launch_kernel != NULL &&
            launch_kernel((CUfunction)kernel, launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x,
-                         launch->block.y, launch->block.z, (unsigned)launch->shared_bytes, stream, launch->parameters,
-                         NULL) == CUDA_SUCCESS;
+                         launch->block.y, launch->block.z, (unsigned)launch->shared_bytes, stream,
+                         is_packed ? NULL : launch->parameters, is_packed ? extra : NULL) == CUDA_SUCCESS;
 }

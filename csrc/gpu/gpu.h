@@ -105,7 +105,6 @@ typedef struct smk_bus_settings {
     uint64_t slot_bytes; /* of a buffer of the ring */
     unsigned slots;
     uint64_t part_bytes; /* that a worker copies at once */
-    unsigned streams;    /* on which copies take turns */
 } smk_bus_settings;
 
 void smk_bus_set(const smk_bus_settings *settings);

@@ -50,10 +50,8 @@ static void free_channel(smk_ring_channel *channel)
         code = channel->slab[i] != NULL ? smk_held_destroy_event(channel->slab[i]) : code;
     }
     code = channel->ordered != NULL ? smk_held_destroy_event(channel->ordered) : code;
-    for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
-        code = channel->up[i] != NULL ? smk_held_destroy_stream(channel->up[i]) : code;
-        code = channel->down[i] != NULL ? smk_held_destroy_stream(channel->down[i]) : code;
-    }
+    code = channel->up != NULL ? smk_held_destroy_stream(channel->up) : code;
+    code = channel->down != NULL ? smk_held_destroy_stream(channel->down) : code;
     if (code != cudaSuccess) {
         (void)cudaGetLastError(); /* the device was lost: nothing else can be done */
     }
@@ -69,10 +67,8 @@ static smk_ring_channel *make_channel(void)
         return NULL;
     }
     cudaError_t code = smk_held_create_event(&made->ordered, cudaEventDisableTiming);
-    for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
-        code = code == cudaSuccess ? smk_held_create_stream(&made->up[i], cudaStreamNonBlocking, 0) : code;
-        code = code == cudaSuccess ? smk_held_create_stream(&made->down[i], cudaStreamNonBlocking, 0) : code;
-    }
+    code = code == cudaSuccess ? smk_held_create_stream(&made->up, cudaStreamNonBlocking, 0) : code;
+    code = code == cudaSuccess ? smk_held_create_stream(&made->down, cudaStreamNonBlocking, 0) : code;
     for (size_t i = 0; i < SMK_RING_SLOTS_MAX && code == cudaSuccess; i++) {
         code = smk_held_create_event(&made->slot[i], cudaEventDisableTiming);
     }

@@ -17,13 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SMK_RING_SLOTS_MAX = 64, SMK_RING_STREAMS = 2 };
+enum { SMK_RING_SLOTS_MAX = 64 };
 
 #define SMK_RING_BYTES (UINT64_C(1) << 26)
 
 /* The streams and events of one device. */
 typedef struct smk_ring_channel {
-    cudaStream_t up[SMK_RING_STREAMS], down[SMK_RING_STREAMS];
+    cudaStream_t up, down;
     cudaEvent_t slot[SMK_RING_SLOTS_MAX];
     cudaEvent_t slab[SMK_STAGED_SLABS_MAX];
     cudaEvent_t ordered;

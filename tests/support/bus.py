@@ -45,7 +45,6 @@ class Settings(ctypes.Structure):
         ("slot_bytes", ctypes.c_uint64),
         ("slots", ctypes.c_uint),
         ("part_bytes", ctypes.c_uint64),
-        ("streams", ctypes.c_uint),
     )
 
 

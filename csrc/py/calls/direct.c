@@ -12,8 +12,9 @@
 #include "py/streams/stream_scope.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
-enum { VALUES_MAX = 32, STREAMS_MAX = 2 };
+enum { VALUES_MAX = 32, STREAMS_MAX = 2, PACKED_ALIGNMENT = 16 };
 
 /* A library whose work the launch awaits, and which awaits the launch. */
 typedef struct other_stream {
@@ -30,6 +31,7 @@ typedef struct direct_call {
     smk_launch launch;
     void *parameters[VALUES_MAX];
     uint64_t numbers[VALUES_MAX]; /* that the parameters point to */
+    _Alignas(PACKED_ALIGNMENT) unsigned char packed[VALUES_MAX * PACKED_ALIGNMENT];
     other_stream others[STREAMS_MAX];
     size_t other_count;
 } direct_call;
@@ -186,6 +188,24 @@ static int take_value(direct_call *call, size_t i, PyObject *value)
     return take_number(call, i, value);
 }
 
+/* Lays out the values as the kernel's parameters are, unless one of them is aligned more than any number is. */
+static void pack(direct_call *call)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < call->launch.parameter_count; i++) {
+        const smk_variable *parameter = get_parameter(call, i);
+        const size_t alignment = parameter->alignment;
+        if (alignment == 0 || alignment > PACKED_ALIGNMENT) {
+            return;
+        }
+        end = (end + alignment - 1) / alignment * alignment;
+        memcpy(call->packed + end, &call->numbers[i], (size_t)parameter->bytes); /* 8 at most: take_number */
+        end += (size_t)parameter->bytes;
+    }
+    call->launch.packed = call->launch.parameter_count > 0 ? call->packed : NULL;
+    call->launch.packed_bytes = end;
+}
+
 /* Orders our stream behind those of the libraries, or theirs behind ours. */
 static smk_status order(const direct_call *call, const smk_backend *backend, bool before, smk_error *error)
 {
@@ -267,6 +287,7 @@ int smk_direct_launch(const smk_raw_kernel *kernel, PyObject *grid, PyObject *bl
     if (call.device == SMK_DEVICE_PRESENT || !is_stream_of(scope, call.device)) {
         return 0; /* no array says which machine, or the stream is one of another device */
     }
+    pack(&call);
     Py_BEGIN_ALLOW_THREADS
     status = launch(&call, &error);
     Py_END_ALLOW_THREADS

@@ -4,17 +4,17 @@
 
 #include "gpu/gpu.h"
 
-/* _bus_set(threads=0, slot_bytes=0, slots=0, part_bytes=0, streams=0): how copies to a GPU go from now on; 0 chooses */
-static const char bus_set_doc[] = "_bus_set(threads=0, slot_bytes=0, slots=0, part_bytes=0, streams=0)\n--\n\n";
+/* _bus_set(threads=0, slot_bytes=0, slots=0, part_bytes=0): how copies to a GPU go from now on; 0 chooses */
+static const char bus_set_doc[] = "_bus_set(threads=0, slot_bytes=0, slots=0, part_bytes=0)\n--\n\n";
 
 static PyObject *call_bus_set(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"threads", "slot_bytes", "slots", "part_bytes", "streams", NULL};
+    static char *names[] = {"threads", "slot_bytes", "slots", "part_bytes", NULL};
     unsigned long long slot_bytes = 0, part_bytes = 0;
     smk_bus_settings settings = {0};
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|IKIKI", names, &settings.threads, &slot_bytes,
-                                     &settings.slots, &part_bytes, &settings.streams)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|IKIK", names, &settings.threads, &slot_bytes,
+                                     &settings.slots, &part_bytes)) {
         return NULL;
     }
     settings.slot_bytes = slot_bytes;

@@ -28,16 +28,17 @@ static block blocks[BLOCKS];
 static double empty_at[DEVICES];
 
 /* What tests look at. */
-atomic_int runtime_faults;      /* memory of a device that was not present */
-atomic_int runtime_changes;     /* of the present device */
-atomic_int runtime_shared;      /* carve-outs that were set for all who launch the kernel */
-atomic_int runtime_cooperative; /* cooperative launches */
-atomic_int runtime_carveout;    /* of the last launch that had one of its own */
-atomic_int runtime_events;      /* made and not destroyed */
-atomic_int runtime_blocks;      /* allocated and not freed */
-void *runtime_captured;         /* a stream whose work a graph captures */
-void *runtime_recorded;         /* the stream of the last record of an event */
-void *runtime_waiting;          /* the last stream that was made to wait for one */
+atomic_int runtime_faults;       /* memory of a device that was not present */
+atomic_int runtime_changes;      /* of the present device */
+atomic_int runtime_shared;       /* carve-outs that were set for all who launch the kernel */
+atomic_int runtime_packed_bytes; /* of the parameters of the last launch by the driver */
+atomic_int runtime_cooperative;  /* cooperative launches */
+atomic_int runtime_carveout;     /* of the last launch that had one of its own */
+atomic_int runtime_events;       /* made and not destroyed */
+atomic_int runtime_blocks;       /* allocated and not freed */
+void *runtime_captured;          /* a stream whose work a graph captures */
+void *runtime_recorded;          /* the stream of the last record of an event */
+void *runtime_waiting;           /* the last stream that was made to wait for one */
 
 /* The calls that take a stream, oldest first, and the stream that each got. */
 enum { CALLS = 4096 };
@@ -465,12 +466,15 @@ static int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
                           void **extra)
 {
     enum { INVALID_CONTEXT = 201 };
-    (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, (void)bytes, (void)extra;
+    (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, (void)bytes;
     if (!has_context) {
         return INVALID_CONTEXT;
     }
     note("cuLaunchKernel", stream);
-    empty_at[present] = read_clock() + 1e-3 * (double)*(uint32_t *)arguments[0];
+    /* extra: a buffer with all parameters, and its size */
+    const uint32_t *ms = arguments != NULL ? arguments[0] : extra[1];
+    runtime_packed_bytes = arguments != NULL ? 0 : (int)*(const size_t *)extra[3];
+    empty_at[present] = read_clock() + 1e-3 * (double)*ms;
     return 0;
 }
 

@@ -16,6 +16,8 @@ class Launch(ctypes.Structure):
         ("shared_bytes", ctypes.c_size_t),
         ("parameters", ctypes.POINTER(ctypes.c_void_p)),
         ("parameter_count", ctypes.c_size_t),
+        ("packed", ctypes.c_void_p),
+        ("packed_bytes", ctypes.c_size_t),
         ("arrays", ctypes.c_void_p),
         ("workspace", ctypes.c_void_p),
         ("family", ctypes.c_char_p),
@@ -235,6 +237,15 @@ def test_the_driver_launches_where_the_thread_has_a_context(gpu, kernel):
     thread.start()
     thread.join()
     assert names == ["cudaLaunchKernel", "cuLaunchKernel", "cudaLaunchKernel"]
+
+
+def test_packed_parameters_go_to_the_driver_at_once(gpu, kernel):
+    assert run(gpu, kernel, 0) is None and run(gpu, kernel, 0) is None
+    assert count(gpu, "packed_bytes") == 0
+    values, one = (ctypes.c_uint32 * 3)(0, 7, 8), (1, 1, 1)
+    launch = Launch(one, one, 0, None, 3, ctypes.addressof(values), 12)
+    assert call(gpu, "smk_launch_run", kernel, b"kernel", ctypes.byref(launch)) is None
+    assert count(gpu, "packed_bytes") == 12
 
 
 def test_a_stream_is_of_its_thread(gpu):
