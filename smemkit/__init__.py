@@ -113,15 +113,13 @@ Limits
     option -arch=compute_75, where atomics do their work
   - clusters of blocks (this_cluster, __cluster_dims__, distributed shared memory): hand the data
     over in global memory, from one launch to the next
-  - nvcuda::wmma of mma.h: write mma.sync of f16, bf16, tf32 or f64 as inline PTX, or sum the
-    products in a loop
   - matrix products of a warp group (wgmma) and of sm_100 (tcgen05): compile the kernel's path for
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
-  - mma.sync with sums in f16, of integers of 4 bits, of bits, of sparse matrices, or of shape
-    m8n8k4 in f16; stmatrix; movmatrix: use mma.sync of f16, bf16 or tf32 with sums in f32, of f64,
-    or of 8-bit integers; store fragments lane by lane
+  - mma.sync and wmma of integers of 4 bits, of bits, of sparse matrices, in f16 of shape m8n8k4, in
+    f64 with directed rounding; stmatrix: use products of f16, bf16, tf32, f64 or 8-bit integers;
+    store fragments lane by lane
   - floats of 8, 6 and 4 bits (cuda_fp8.h and its like) compiled for sm_89 or later: compile with
     the option -arch=compute_80, where the headers convert them by integers
   - malloc, free, new and delete in a kernel: allocate before the launch and pass a pointer, or

@@ -3,8 +3,10 @@
  *   add.u32 d, a+4, b                  add.u32 t, a, 4; add.u32 d, t, b
  *   mov.v2.f32 {a, b}, {c, d}          mov.f32 a, c; mov.f32 b, d
  *   lop3.or.b32 d|p, a, b, c, 5, q     lop3.b32 d, a, b, c, 5; setp.ne.or.b32 p, d, 0, q
+ *   wmma.load, wmma.mma, wmma.store    loads, mma.sync and stores (expand_wmma.c)
  *
  * t is a new register. After the parser there are plain instructions only, and each counts as one. */
+#include "ptx/expand.h"
 #include "ptx/instruction.h"
 #include "ptx/verify.h"
 
@@ -25,7 +27,7 @@ static smk_status push(smk_parser *parser, const smk_instruction *instruction)
 }
 
 /* Starts an instruction with the guard and the text position of `origin`. */
-static void begin(smk_parser *parser, const smk_statement *origin, smk_opcode opcode, smk_statement *made)
+void smk_expand_begin(smk_parser *parser, const smk_statement *origin, smk_opcode opcode, smk_statement *made)
 {
     parser->reorders = true;
     *made = *origin;
@@ -36,34 +38,36 @@ static void begin(smk_parser *parser, const smk_statement *origin, smk_opcode op
     memset(made->instruction.operands, 0, sizeof made->instruction.operands);
 }
 
-static void add_type(smk_statement *made, smk_type type)
+void smk_expand_type(smk_statement *made, smk_type type)
 {
     made->instruction.words[made->instruction.word_count++] = (smk_word){true, (uint8_t)type};
 }
 
-static void add_modifier(smk_statement *made, smk_modifier modifier)
+void smk_expand_modifier(smk_statement *made, smk_modifier modifier)
 {
     made->instruction.words[made->instruction.word_count++] = (smk_word){false, (uint8_t)modifier};
     made->instruction.has[modifier / 64] |= UINT64_C(1) << (modifier % 64);
 }
 
-static void add_operand(smk_statement *made, smk_operand operand)
+void smk_expand_operand(smk_statement *made, smk_operand operand)
 {
     made->instruction.operands[made->instruction.operand_count++] = operand;
 }
 
-static smk_status finish(smk_parser *parser, smk_statement *made)
+smk_status smk_expand_finish(smk_parser *parser, smk_statement *made)
 {
-    SMK_TRY(smk_verify_instruction(parser, made));
-    return push(parser, &made->instruction);
+    parser->expands = true;
+    smk_status status = smk_verify_instruction(parser, made);
+    parser->expands = false;
+    return status == SMK_OK ? push(parser, &made->instruction) : status;
 }
 
-static smk_operand register_operand(uint32_t index)
+smk_operand smk_expand_register(uint32_t index)
 {
     return (smk_operand){.kind = SMK_OPERAND_REGISTER, .index = index};
 }
 
-static smk_operand constant_operand(int64_t value)
+smk_operand smk_expand_constant(int64_t value)
 {
     return (smk_operand){.kind = SMK_OPERAND_IMMEDIATE, .type = SMK_TYPE_S64, .bits = (uint64_t)value};
 }
@@ -82,25 +86,25 @@ static smk_status expand_sum(smk_parser *parser, const smk_statement *origin, sm
     uint32_t sum = 0;
     SMK_TRY(smk_instruction_add_register(parser, base.name, (smk_type)base.type, &sum));
     smk_statement made;
-    begin(parser, origin, SMK_OPCODE_ADD, &made);
+    smk_expand_begin(parser, origin, SMK_OPCODE_ADD, &made);
     made.instruction.guarded = false;
-    add_type(&made, bits == 16 ? SMK_TYPE_U16 : bits == 32 ? SMK_TYPE_U32 : SMK_TYPE_U64);
-    add_operand(&made, register_operand(sum));
-    add_operand(&made, register_operand(operand->index));
-    add_operand(&made, constant_operand(operand->offset));
+    smk_expand_type(&made, bits == 16 ? SMK_TYPE_U16 : bits == 32 ? SMK_TYPE_U32 : SMK_TYPE_U64);
+    smk_expand_operand(&made, smk_expand_register(sum));
+    smk_expand_operand(&made, smk_expand_register(operand->index));
+    smk_expand_operand(&made, smk_expand_constant(operand->offset));
     operand->index = sum;
     operand->offset = 0;
-    return finish(parser, &made);
+    return smk_expand_finish(parser, &made);
 }
 
 static smk_status push_move(smk_parser *parser, const smk_statement *origin, smk_operand to, smk_operand from)
 {
     smk_statement made;
-    begin(parser, origin, SMK_OPCODE_MOV, &made);
-    add_type(&made, (smk_type)origin->instruction.type);
-    add_operand(&made, to);
-    add_operand(&made, from);
-    return finish(parser, &made);
+    smk_expand_begin(parser, origin, SMK_OPCODE_MOV, &made);
+    smk_expand_type(&made, (smk_type)origin->instruction.type);
+    smk_expand_operand(&made, to);
+    smk_expand_operand(&made, from);
+    return smk_expand_finish(parser, &made);
 }
 
 /* Does one of the moves write what a later one reads? */
@@ -129,8 +133,8 @@ static smk_status expand_move(smk_parser *parser, const smk_statement *origin)
             const smk_register base = *register_at(parser, sources[i].index);
             uint32_t copy = 0;
             SMK_TRY(smk_instruction_add_register(parser, base.name, (smk_type)base.type, &copy));
-            SMK_TRY(push_move(parser, origin, register_operand(copy), sources[i]));
-            sources[i] = register_operand(copy);
+            SMK_TRY(push_move(parser, origin, smk_expand_register(copy), sources[i]));
+            sources[i] = smk_expand_register(copy);
         }
     }
     for (uint32_t i = 0; i < to->count; i++) {
@@ -150,25 +154,25 @@ static smk_status expand_lookup(smk_parser *parser, const smk_statement *origin)
     if (result.kind == SMK_OPERAND_SINK) {
         uint32_t index = 0;
         SMK_TRY(smk_instruction_add_register(parser, origin->opcode_at.text, SMK_TYPE_B32, &index));
-        result = register_operand(index);
+        result = smk_expand_register(index);
     }
     smk_statement made;
-    begin(parser, origin, SMK_OPCODE_LOP3, &made);
-    add_type(&made, SMK_TYPE_B32);
-    add_operand(&made, result);
+    smk_expand_begin(parser, origin, SMK_OPCODE_LOP3, &made);
+    smk_expand_type(&made, SMK_TYPE_B32);
+    smk_expand_operand(&made, result);
     for (unsigned i = 1; i < 5; i++) {
-        add_operand(&made, instruction->operands[i]);
+        smk_expand_operand(&made, instruction->operands[i]);
     }
-    SMK_TRY(finish(parser, &made));
-    begin(parser, origin, SMK_OPCODE_SETP, &made);
-    add_modifier(&made, SMK_MODIFIER_NE);
-    add_modifier(&made, is_and ? SMK_MODIFIER_AND : SMK_MODIFIER_OR);
-    add_type(&made, SMK_TYPE_B32);
-    add_operand(&made, instruction->operands[0].element[1]);
-    add_operand(&made, result);
-    add_operand(&made, constant_operand(0));
-    add_operand(&made, instruction->operands[5]);
-    return finish(parser, &made);
+    SMK_TRY(smk_expand_finish(parser, &made));
+    smk_expand_begin(parser, origin, SMK_OPCODE_SETP, &made);
+    smk_expand_modifier(&made, SMK_MODIFIER_NE);
+    smk_expand_modifier(&made, is_and ? SMK_MODIFIER_AND : SMK_MODIFIER_OR);
+    smk_expand_type(&made, SMK_TYPE_B32);
+    smk_expand_operand(&made, instruction->operands[0].element[1]);
+    smk_expand_operand(&made, result);
+    smk_expand_operand(&made, smk_expand_constant(0));
+    smk_expand_operand(&made, instruction->operands[5]);
+    return smk_expand_finish(parser, &made);
 }
 
 smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
@@ -186,6 +190,9 @@ smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
     }
     if (instruction->opcode == SMK_OPCODE_LOP3 && instruction->operands[0].kind == SMK_OPERAND_LIST) {
         return expand_lookup(parser, &plain);
+    }
+    if (instruction->opcode == SMK_OPCODE_WMMA) {
+        return smk_expand_wmma(parser, &plain);
     }
     return push(parser, instruction);
 }

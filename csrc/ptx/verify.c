@@ -357,7 +357,7 @@ static smk_status check_target(smk_parser *parser, const smk_statement *statemen
 {
     const char *at = strchr(form_->operands, '@');
     unsigned least = at == NULL ? 0 : (unsigned)strtoul(at + 1, NULL, 10);
-    if (parser->module->target >= least) {
+    if (parser->module->target >= least || parser->expands) {
         return SMK_OK;
     }
     smk_text whole = get_words(statement);

@@ -144,7 +144,7 @@ FAULTS = [
     ('mov.u32 r, «"»text', PTX),
     ("«/*» no end", PTX),
     ("«wgmma».fence.sync.aligned;", UNSUPPORTED),
-    ("«mma».sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {r}, {r}, {r}, {r};", UNSUPPORTED),
+    ("«mma».sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {r}, {r}, {r}, {r};", UNSUPPORTED),
     ("«mma».sync.aligned.m16n8k32.row.col.s32.u4.s4.s32 {r}, {r}, {r}, {r};", UNSUPPORTED),
     ("mma.sync.aligned«.m16n8k64».row.col.s32.u4.s4.s32 {r}, {r}, {r}, {r};", UNSUPPORTED),
     ("mma«.sp».sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {r}, {r}, {r}, {r};", UNSUPPORTED),

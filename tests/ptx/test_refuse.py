@@ -58,7 +58,7 @@ def test_the_line_is_that_of_the_kernel():
 
 
 def test_a_file_without_a_name():
-    error = refuse(build(".loc 3 8 9\nwmma.load.a.sync %r1;") + FILES)
+    error = refuse(build(".loc 3 8 9\nalloca.u32 %r1, 8;") + FILES)
     assert (error.source_file, error.source_line) == (None, 8)
 
 

@@ -3,16 +3,19 @@
 #include "sim/code/isa.h"
 #include "sim/exec/warp.h"
 
+#include <string.h>
+
 enum { GROUP = 4, MATRIX_ROWS = 8, LOCATION_BYTES = 160 };
 
 typedef struct form {
     smk_modifier shape;
-    smk_type type;
+    smk_type type, sum;
     uint32_t products;
 } form;
 
 static const form forms[SMK_MMA_COUNT] = {
-#define SMK_MMA(id, shape, type, rows, depth) {SMK_MODIFIER_##shape, SMK_TYPE_##type, (rows) * (depth)*SMK_MMA_COLUMNS},
+#define SMK_MMA(id, shape, type, sum, rows, depth)                                                                     \
+    {SMK_MODIFIER_##shape, SMK_TYPE_##type, SMK_TYPE_##sum, (rows) * (depth)*SMK_MMA_COLUMNS},
 #include "sim/exec/mma.def"
 };
 
@@ -34,7 +37,8 @@ static unsigned find_form(const smk_instruction *instruction)
 {
     const smk_type type = instruction->source_type == SMK_TYPE_U8 ? SMK_TYPE_S8 : (smk_type)instruction->source_type;
     unsigned i = 0;
-    while (i < SMK_MMA_COUNT && (type != forms[i].type || !smk_module_has(instruction, forms[i].shape))) {
+    while (i < SMK_MMA_COUNT && (type != forms[i].type || instruction->type != forms[i].sum ||
+                                 !smk_module_has(instruction, forms[i].shape))) {
         i++;
     }
     return i;
@@ -108,6 +112,22 @@ static inline const smk_operation *hand_out(smk_warp *warp, const smk_operation 
             result[lane] = (words[0] >> shift & UINT32_C(0xffff)) | words[1] >> shift << 16;
         }
     }
+    return op + 1;
+}
+
+const smk_operation *smk_mma_transpose(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_operation_mask(warp, op), result[SMK_WARP_SIZE];
+    if (mask != UINT32_MAX) {
+        return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
+    }
+    const uint32_t *a = SMK_ROW(const uint32_t, warp, op->a);
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        const unsigned column = lane / GROUP, row = 2 * (lane % GROUP), shift = 16 * (column % 2);
+        const uint32_t *words = a + GROUP * row + column / 2;
+        result[lane] = (words[0] >> shift & UINT32_C(0xffff)) | words[GROUP] >> shift << 16;
+    }
+    memcpy(SMK_ROW(uint32_t, warp, op->d), result, sizeof result);
     return op + 1;
 }
 

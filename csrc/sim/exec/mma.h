@@ -4,7 +4,8 @@
  * bits, or four of 8 bits, that are neighbours in k; a block of k is what the 4 lanes of a group hold in one register.
  *   a    register r: row g + 8 * (r % 2), block r / 2 of k (with 8 rows: row g, block r); in a block, k goes up with t
  *   b    register r: column g, block r of k
- *   c d  register r: row g + 8 * (r / 2), column 2 * t + r % 2
+ *   c d  register r: row g + 8 * (r / 2), column 2 * t + r % 2; in f16 register r holds row g + 8 * r, columns 2 * t
+ *        and 2 * t + 1
  */
 #ifndef SMK_SIM_EXEC_MMA_H
 #define SMK_SIM_EXEC_MMA_H
@@ -12,7 +13,7 @@
 #include "sim/code/operation.h"
 
 typedef enum smk_mma_id {
-#define SMK_MMA(id, shape, type, rows, depth) SMK_MMA_##id,
+#define SMK_MMA(id, shape, type, sum, rows, depth) SMK_MMA_##id,
 #include "sim/exec/mma.def"
     SMK_MMA_COUNT
 } smk_mma_id;
@@ -52,6 +53,9 @@ uint32_t smk_mma_products(const smk_instruction *instruction);
 const smk_operation *smk_mma_enter(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out_transposed(smk_warp *warp, const smk_operation *op);
+
+/* movmatrix: rows `d` and `a`. */
+const smk_operation *smk_mma_transpose(smk_warp *warp, const smk_operation *op);
 
 /* .aligned: all 32 lanes must be present. Fails the warp, naming the missing lanes, and returns NULL. */
 const smk_operation *smk_mma_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask);

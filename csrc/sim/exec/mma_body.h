@@ -14,6 +14,7 @@ static const smk_mma_format format_BF16 = {8, 7, 0};
 static const smk_mma_format format_TF32 = {8, 10, 13};
 static const smk_mma_format format_single = {8, 23, 0};
 
+
 /* The index of a column in that order. */
 SMK_INLINE unsigned position_of(unsigned column)
 {
@@ -83,6 +84,28 @@ SMK_INLINE void scatter_d(const smk_warp *warp, const uint32_t *registers, unsig
     }
 }
 
+/* The same of sums in f16: 4 lanes of a register are a row, a column of each parity in a lane. */
+SMK_INLINE void gather_c_half(const smk_warp *warp, const uint32_t *registers, unsigned rows, uint32_t *c)
+{
+    for (unsigned row = 0; row < rows; row++) {
+        const uint32_t *words = SMK_ROW(const uint32_t, warp, registers[row / 8]) + row % 8 * GROUP;
+        for (unsigned i = 0; i < GROUP; i++) {
+            c[row * COLUMNS + i] = words[i] & UINT32_C(0xffff);
+            c[row * COLUMNS + GROUP + i] = words[i] >> 16;
+        }
+    }
+}
+
+SMK_INLINE void scatter_d_half(const smk_warp *warp, const uint32_t *registers, unsigned rows, const uint32_t *d)
+{
+    for (unsigned row = 0; row < rows; row++) {
+        uint32_t *words = SMK_ROW(uint32_t, warp, registers[row / 8]) + row % 8 * GROUP;
+        for (unsigned i = 0; i < GROUP; i++) {
+            words[i] = d[row * COLUMNS + i] | d[row * COLUMNS + GROUP + i] << 16;
+        }
+    }
+}
+
 /* Infinite or NaN, by the bits of a number. */
 typedef struct kind {
     bool nan, infinite, zero, negative;
@@ -100,11 +123,13 @@ SMK_INLINE kind kind_of(const smk_mma_format format, uint32_t number)
 }
 
 /* Replaces results that are decided by infinities or NaN. */
-static void settle_specials(const smk_mma_format format, unsigned rows, unsigned depth, const uint32_t *a,
-                            const uint32_t *b, const uint32_t *c, uint32_t *d)
+static void settle_specials(const smk_mma_format format, const smk_mma_format sums, unsigned rows, unsigned depth,
+                            const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d)
 {
+    const uint32_t infinity = ((UINT32_C(1) << sums.exponent_bits) - 1) << sums.fraction_bits;
+    const uint32_t sign = UINT32_C(1) << (sums.exponent_bits + sums.fraction_bits);
     for (unsigned at = 0; at < rows * COLUMNS; at++) {
-        const kind addend = kind_of(format_single, c[at]);
+        const kind addend = kind_of(sums, c[at]);
         bool nan = addend.nan, up = addend.infinite && !addend.negative, down = addend.infinite && addend.negative;
         for (unsigned k = 0; k < depth; k++) {
             const kind x = kind_of(format, a[at / COLUMNS * depth + k]);
@@ -115,41 +140,53 @@ static void settle_specials(const smk_mma_format format, unsigned rows, unsigned
             down = down || (infinite && x.negative != y.negative);
         }
         if (nan || (up && down)) {
-            d[at] = SMK_NAN_BITS_F32;
+            d[at] = sign - 1;
         } else if (up || down) {
-            d[at] = up ? UINT32_C(0x7f800000) : UINT32_C(0xff800000);
+            d[at] = up ? infinity : infinity | sign;
         }
     }
 }
 
+/* Sums in f16 are in half as many registers. */
+enum { SUM_F16 = 1, SUM_F32 = 2 };
+
 SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op, const smk_mma_format format,
-                                         unsigned elements, unsigned rows, unsigned depth)
+                                         unsigned elements, unsigned sums, unsigned rows, unsigned depth)
 {
+    const bool half = sums == SUM_F16;
+    const smk_mma_format format_sum = half ? format_F16 : format_single;
     const uint32_t mask = smk_operation_mask(warp, op);
     if (mask != UINT32_MAX) {
         return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
     }
     const unsigned count_a = rows * depth / SMK_WARP_SIZE / elements, count_b = COLUMNS * depth / SMK_WARP_SIZE / elements;
     const uint32_t *registers = op->u.detail->rows;
-    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + count_a, *of_c = of_b + count_b;
+    const uint32_t *of_a = registers + rows / 8 * sums, *of_b = of_a + count_a, *of_c = of_b + count_b;
     uint32_t a[SMK_MMA_ROWS_MAX * SMK_MMA_DEPTH_MAX], b[COLUMNS * SMK_MMA_DEPTH_MAX];
     uint32_t c[SMK_MMA_ROWS_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
     smk_mma_parts parts_a, parts_b, parts_c;
     gather_a(warp, of_a, elements, rows, depth, a);
     gather_b(warp, of_b, elements, depth, b);
-    gather_c(warp, of_c, rows, c);
+    if (half) {
+        gather_c_half(warp, of_c, rows, c);
+    } else {
+        gather_c(warp, of_c, rows, c);
+    }
     bool special = smk_mma_split(format, a, rows * depth, SMK_MMA_FRACTION - 2 * format.fraction_bits, &parts_a);
     special = smk_mma_split(format, b, COLUMNS * depth, 0, &parts_b) || special;
-    special = smk_mma_split(format_single, c, rows * COLUMNS, SMK_MMA_FRACTION - format_single.fraction_bits,
-                               &parts_c) ||
+    special = smk_mma_split(format_sum, c, rows * COLUMNS, SMK_MMA_FRACTION - format_sum.fraction_bits, &parts_c) ||
               special;
     for (unsigned row = 0; row < rows; row++) {
-        smk_mma_sum(depth, &parts_a, row * depth, &parts_b, &parts_c, row * COLUMNS, d + row * COLUMNS);
+        smk_mma_sum(depth, half, &parts_a, row * depth, &parts_b, &parts_c, row * COLUMNS, d + row * COLUMNS);
     }
     if (special) {
-        settle_specials(format, rows, depth, a, b, c, d);
+        settle_specials(format, format_sum, rows, depth, a, b, c, d);
     }
-    scatter_d(warp, registers, rows, d);
+    if (half) {
+        scatter_d_half(warp, registers, rows, d);
+    } else {
+        scatter_d(warp, registers, rows, d);
+    }
     return op + 1;
 }
 
@@ -253,20 +290,20 @@ SMK_INLINE const smk_operation *multiply_integer(smk_warp *warp, const smk_opera
 }
 
 /* One function for each row of the table, so that the compiler knows the shape. */
-#define MULTIPLY_F16(rows, depth) multiply(warp, op, format_F16, 2, rows, depth)
-#define MULTIPLY_BF16(rows, depth) multiply(warp, op, format_BF16, 2, rows, depth)
-#define MULTIPLY_TF32(rows, depth) multiply(warp, op, format_TF32, 1, rows, depth)
-#define MULTIPLY_S8(rows, depth) multiply_integer(warp, op, rows, depth)
-#define MULTIPLY_F64(rows, depth) multiply_double(warp, op, rows, depth)
+#define MULTIPLY_F16(sum, rows, depth) multiply(warp, op, format_F16, 2, SUM_##sum, rows, depth)
+#define MULTIPLY_BF16(sum, rows, depth) multiply(warp, op, format_BF16, 2, SUM_##sum, rows, depth)
+#define MULTIPLY_TF32(sum, rows, depth) multiply(warp, op, format_TF32, 1, SUM_##sum, rows, depth)
+#define MULTIPLY_S8(sum, rows, depth) multiply_integer(warp, op, rows, depth)
+#define MULTIPLY_F64(sum, rows, depth) multiply_double(warp, op, rows, depth)
 
-#define SMK_MMA(id, shape, type, rows, depth)                                                                       \
+#define SMK_MMA(id, shape, type, sum, rows, depth)                                                                     \
     static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
     {                                                                                                                  \
-        return MULTIPLY_##type(rows, depth);                                                                           \
+        return MULTIPLY_##type(sum, rows, depth);                                                                         \
     }
 #include "sim/exec/mma.def"
 
 const smk_handler SMK_MMA_CLONE[SMK_MMA_COUNT] = {
-#define SMK_MMA(id, shape, type, rows, depth) multiply_##id,
+#define SMK_MMA(id, shape, type, sum, rows, depth) multiply_##id,
 #include "sim/exec/mma.def"
 };

@@ -4,7 +4,7 @@
  * Products are exact. They and the addend are aligned to the largest exponent among them, where a product's exponent
  * is the sum of its factors' (its significand lies in [1, 4) and is not normalised first), and each is cut toward zero
  * to SMK_MMA_FRACTION bits behind the point. The sum of what is left is exact, and is cut toward zero to single
- * precision; beyond its range it is infinite, and no zero is negative. A subnormal number has the exponent of its
+ * precision, or rounded to the nearest f16; beyond its range it is infinite, and no zero is negative. A subnormal number has the exponent of its
  * format's smallest normal one. An H200 has the same bits in every result that was compared
  * (tests/sim/exec/mma_h200.json holds some of them). The model follows Fasi, Higham, Mikaitis and Pranesh, "Numerical
  * behavior of NVIDIA tensor cores", 2021.
@@ -96,8 +96,8 @@ SMK_INLINE int32_t smk_mma_product(const smk_mma_parts *a, unsigned x, const smk
 }
 
 /* d[j] = c[z + j] + sum of a[x + k] * b[8k + j] over `depth` k, a multiple of 4. A product of two significands, of
- * which smk_mma_split has moved a's left, has SMK_MMA_FRACTION bits behind the point, and so has c's. */
-SMK_INLINE void smk_mma_sum(unsigned depth, const smk_mma_parts *a, unsigned x, const smk_mma_parts *b,
+ * which smk_mma_split has moved a's left, has SMK_MMA_FRACTION bits behind the point, and so has c's. half: d in f16. */
+SMK_INLINE void smk_mma_sum(unsigned depth, bool half, const smk_mma_parts *a, unsigned x, const smk_mma_parts *b,
                             const smk_mma_parts *c, unsigned z, uint32_t *d)
 {
     enum { N = SMK_MMA_COLUMNS };
@@ -143,7 +143,9 @@ SMK_INLINE void smk_mma_sum(unsigned depth, const smk_mma_parts *a, unsigned x, 
     SMK_MMA_ONE_VECTOR
     for (unsigned j = 0; j < N; j++) {
         const int32_t scale = smk_mma_larger(top[j], SMK_MMA_EMPTY / 2) - SMK_MMA_FRACTION;
-        d[j] = smk_mma_narrow(total[j] * smk_float_f64((uint64_t)(scale + 1023) << 52));
+        const double exact = total[j] * smk_float_f64((uint64_t)(scale + 1023) << 52);
+        const uint32_t nearest = half ? smk_narrow_f16(exact, SMK_ROUND_NEAREST, false) : 0;
+        d[j] = !half ? smk_mma_narrow(exact) : nearest == UINT32_C(0x8000) ? 0 : nearest;
     }
 }
 

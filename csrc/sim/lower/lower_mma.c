@@ -1,10 +1,26 @@
-/* Lowers mma. */
+/* Lowers mma and movmatrix. */
 #include "sim/exec/mma.h"
 #include "sim/lower/lowering.h"
+
+static bool lower_transposition(smk_lowering *lowering)
+{
+    const smk_operand *operand = lowering->instruction->operands;
+    const uint32_t d = smk_lower_row(lowering, &operand[0], 32, NULL),
+                   a = smk_lower_row(lowering, &operand[1], 32, NULL);
+    smk_operation *op = smk_lower_emit(lowering, smk_mma_transpose);
+    if (op != NULL) {
+        op->d = d;
+        op->a = a;
+    }
+    return op != NULL && lowering->status == SMK_OK;
+}
 
 bool smk_lower_mma(smk_lowering *lowering)
 {
     const smk_instruction *instruction = lowering->instruction;
+    if (instruction->opcode == SMK_OPCODE_MOVMATRIX) {
+        return lower_transposition(lowering);
+    }
     smk_handler run = smk_mma_find(instruction);
     smk_detail *detail = smk_arena_allocate(lowering->arena, 1, sizeof *detail);
     uint32_t *rows = smk_arena_allocate(lowering->arena, SMK_MMA_REGISTERS_MAX, sizeof *rows);

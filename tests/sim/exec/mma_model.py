@@ -10,8 +10,7 @@ from support.fma import fma64
 FORMATS = {"f16": (5, 10, 0), "bf16": (8, 7, 0), "tf32": (8, 10, 13), "f32": (8, 23, 0)}
 INTEGERS = {"s8": (np.int8, np.uint8), "u8": (np.uint8, np.uint8), "s32": (np.int32, np.uint32)}
 FRACTION = 25  # bits behind the point that a term keeps, below the largest exponent
-NAN = 0x7FFFFFFF
-INFINITY = 0x7F800000
+INFINITY, INFINITY_HALF = 0x7F800000, 0x7C00
 EMPTY = -1000  # the exponent of a zero
 
 
@@ -76,30 +75,46 @@ def narrow(total, top):
     return bits | (0x80000000 if total < 0 else 0)
 
 
+def narrow_half(total, top):
+    """The nearest float16 to total * 2 ** (top - FRACTION), by its bits; ties go to even ones."""
+    size, bits = abs(total), 0
+    if size:
+        exponent = max(top - FRACTION + size.bit_length() - 1, -14)  # of the leading bit
+        shift = exponent - 10 - (top - FRACTION)
+        rest = size & ((1 << shift) - 1) if shift > 0 else 0
+        size = size >> shift if shift > 0 else size << -shift
+        half = 1 << shift - 1 if shift > 0 else 1
+        size += rest > half or (rest == half and size & 1)
+        bits = min((exponent + 14 << 10) + size, INFINITY_HALF)  # a carry is a step of the exponent
+    return bits | (0x8000 if total < 0 and bits else 0)
+
+
 def multiply_finite(form, a, b, c):
     """One product of matrices: c + a @ b with everything cut at the largest exponent."""
     sign_a, part_a, exponent_a = split(form.kind, a)
     sign_b, part_b, exponent_b = split(form.kind, b)
-    sign_c, part_c, exponent_c = split("f32", c)
+    sign_c, part_c, exponent_c = split(form.result, c)
     exponent = exponent_a[:, :, None] + exponent_b[None]
     top = np.maximum(exponent.max(1), exponent_c)
     fraction = 2 * FORMATS[form.kind][1]
     terms = cut(part_a[:, :, None] * part_b[None], fraction, top[:, None] - exponent)
     total = (terms * sign_a[:, :, None] * sign_b[None]).sum(1)
-    total += cut(part_c, 23, top - exponent_c) * sign_c
-    bits = [narrow(int(t), int(e)) for t, e in zip(total.flat, top.flat, strict=True)]
-    return np.array(bits, np.uint32).reshape(c.shape)
+    total += cut(part_c, FORMATS[form.result][1], top - exponent_c) * sign_c
+    write = narrow_half if form.half else narrow
+    bits = [write(int(t), int(e)) for t, e in zip(total.flat, top.flat, strict=True)]
+    return np.array(bits, np.uint16 if form.half else np.uint32).reshape(c.shape)
 
 
 def multiply_single(form, a, b, c):
     d = multiply_finite(form, a, b, c)
-    x, y, z = decode(form.kind, a), decode(form.kind, b), decode("f32", c)
+    x, y, z = decode(form.kind, a), decode(form.kind, b), decode(form.result, c)
     with np.errstate(all="ignore"):
         terms = x[:, :, None] * y[None]  # exact; NaN where infinity meets zero
         up = (terms == np.inf).any(1) | (z == np.inf)
         down = (terms == -np.inf).any(1) | (z == -np.inf)
         nan = np.isnan(terms).any(1) | np.isnan(z) | (up & down)
-    d[up], d[down], d[nan] = INFINITY, INFINITY | 0x80000000, NAN
+    infinity, sign = (INFINITY_HALF, 0x8000) if form.half else (INFINITY, 0x80000000)
+    d[up], d[down], d[nan] = infinity, infinity | sign, sign - 1
     return d
 
 
@@ -156,7 +171,7 @@ def read_case(form, case):
     element = {"f64": np.uint64, "tf32": np.uint32, "s8": np.uint8, "u8": np.uint8}.get(
         form.kind, np.uint16
     )
-    result = np.uint64 if form.double else np.uint32
+    result = np.uint64 if form.double else np.uint16 if form.half else np.uint32
     shapes = (1, form.rows, form.depth), (1, form.depth, 8), (1, form.rows, 8), (1, form.rows, 8)
     kinds = element, element, result, result
     return [read_bits(case[x], s, t) for x, s, t in zip("abcd", shapes, kinds, strict=True)]
@@ -199,7 +214,7 @@ def make_numbers(form, regime, rng, count):
         reach = 7 if half else 12
         numbers = [spread(rng, shape, -reach, reach) for shape in shapes]
     elif regime == "large_c":
-        numbers[2] = spread(rng, shapes[2], 20, 40)
+        numbers[2] = spread(rng, shapes[2], *((8, 15) if form.half else (20, 40)))
     elif regime == "tiny":
         low, high = (-26, -13) if half else (-80, -56)
         numbers = [spread(rng, shape, low, high) for shape in shapes]
@@ -207,7 +222,9 @@ def make_numbers(form, regime, rng, count):
             numbers[0] = spread(rng, shapes[0], -140, -120)
             numbers[1] = spread(rng, shapes[1], -20, 2)
         numbers[2] = (
-            spread(rng, shapes[2], -52, -24) if half else spread(rng, shapes[2], -149, -120)
+            spread(rng, shapes[2], *((-26, -12) if form.half else (-52, -24)))
+            if half
+            else spread(rng, shapes[2], -149, -120)
         )
     elif regime == "special":
         weights = np.array([8, 8, 8, 8, 8, 8, 1, 1, 1, 8, 8, 8, 8]) / 83

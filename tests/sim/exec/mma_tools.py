@@ -23,6 +23,7 @@ class Form:
     depth: int
     target: int  # the lowest compute capability
     kind_b: str = ""  # of b, where it differs
+    half: bool = False  # c and d in f16
     saturates: bool = False
 
     @property
@@ -45,7 +46,13 @@ class Form:
 
     @property
     def result(self):
-        return "f64" if self.double else "s32" if self.integer else "f32"
+        single = "f16" if self.half else "f32"
+        return "f64" if self.double else "s32" if self.integer else single
+
+    @property
+    def stored(self):
+        """The type of a register of c and d."""
+        return "b32" if self.half else self.result
 
     @property
     def opcode(self):
@@ -55,16 +62,20 @@ class Form:
 
     def __str__(self):
         words = [self.shape, self.kind, self.kind_b, "satfinite" * self.saturates]
+        words += ["f16"] if self.half else []
         return "_".join(word for word in words if word)
 
     def counts(self):
         """Registers of a lane for d, a, b and c."""
         a = self.rows * self.depth // 32 // self.packed
         b = 8 * self.depth // 32 // self.packed
-        return self.rows // 4, a, b, self.rows // 4
+        sums = self.rows // (8 if self.half else 4)
+        return sums, a, b, sums
 
 
 FORMS = [
+    Form("m16n8k8", "f16", 16, 8, 75, half=True),
+    Form("m16n8k16", "f16", 16, 16, 80, half=True),
     Form("m16n8k8", "f16", 16, 8, 75),
     Form("m16n8k16", "f16", 16, 16, 80),
     Form("m16n8k8", "bf16", 16, 8, 80),
@@ -136,7 +147,7 @@ def register_lists(form, kinds=("d", "a", "b", "c")):
 def write_kernel(form, *, target=90, before="", guard="", after="", lists=None, repeat=1):
     """PTX of a kernel (d, a, b, c) in which each warp makes one product of fragments."""
     size = 8 if form.double else 4
-    store, load = (form.result, "f64" if form.double else "b32")
+    store, load = (form.stored, "f64" if form.double else "b32")
     count_d, count_a, count_b, count_c = form.counts()
     lines = [
         f".version 8.5\n.target sm_{target}\n.address_size 64",
@@ -174,12 +185,15 @@ def multiply(form, a, b, c, machine="sim", text=None, block=32):
     fragments = [
         words(form, np.asarray(a), places_a(form), form.packed).astype(dtype),
         words(form, np.asarray(b), places_b(form), form.packed).astype(dtype),
-        words(form, np.asarray(c), places_c(form), 1).astype(dtype),
+        words(form, np.asarray(c), places_c(form), 2 if form.half else 1).astype(dtype),
     ]
     out = np.full_like(fragments[2], 0xAAAAAAAA)
     text = write_kernel(form, target=max(form.target, 80)) if text is None else text
     kernel = smemkit.RawModule(text, backend=machine).get_function("k")
     kernel(len(out), block, (out, *fragments), backend=machine)
+    if form.half:
+        halves = np.stack([out & 0xFFFF, out >> 16], 2)  # (batch, register, half, lane)
+        out, dtype = halves.reshape(len(out), -1, 32), np.uint16
     d = np.empty((len(out), form.rows, 8), dtype)
     d[:, *places_c(form)] = out.transpose(0, 2, 1)
     return d

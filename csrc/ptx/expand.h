@@ -1,0 +1,21 @@
+/* Writes the instructions that a statement is short for; private to csrc/ptx. */
+#ifndef SMK_PTX_EXPAND_H
+#define SMK_PTX_EXPAND_H
+
+#include "ptx/parse.h"
+
+/* Starts an instruction with the guard and the text position of `origin`. */
+void smk_expand_begin(smk_parser *parser, const smk_statement *origin, smk_opcode opcode, smk_statement *made);
+void smk_expand_type(smk_statement *made, smk_type type);
+void smk_expand_modifier(smk_statement *made, smk_modifier modifier);
+void smk_expand_operand(smk_statement *made, smk_operand operand);
+/* Verifies the instruction and adds it to the function. */
+smk_status smk_expand_finish(smk_parser *parser, smk_statement *made);
+
+smk_operand smk_expand_register(uint32_t index);
+smk_operand smk_expand_constant(int64_t value);
+
+/* expand_wmma.c: adds what a wmma.load, wmma.mma or wmma.store stands for. */
+smk_status smk_expand_wmma(smk_parser *parser, const smk_statement *origin);
+
+#endif
