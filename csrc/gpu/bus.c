@@ -512,8 +512,10 @@ static smk_status copy_by(bus *b, smk_workers *workers, unsigned threads, smk_er
     if (!smk_tasks_create(&b->tasks, polls ? POLL_NS : 0)) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
     }
-    b->workers = smk_workers_run(workers, threads - 1, run_worker, b);
-    b->helps = b->workers < HELPERS_MIN;
+    b->workers = threads - 1;
+    cudaError_t none = cudaSuccess; /* nothing is on its way that could have failed */
+    (void)move_up(b, &none);        /* so that each thread finds a part when it wakes: they do one after the other */
+    b->helps = smk_workers_run(workers, threads - 1, run_worker, b) < HELPERS_MIN;
     smk_status status = move_all(b, workers, error);
     if (smk_workers_are_lost(workers)) {
         return status; /* the child has no threads, and must not free locks that they may hold */
