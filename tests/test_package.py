@@ -12,6 +12,7 @@ PACKAGE = ROOT / "smemkit"
 TOP = {
     "__init__": "the public names of all",
     "__main__": "python -m smemkit",
+    "_bfloat16": "numbers of bfloat16 in NumPy arrays",
     "_configured": "a kernel with its grid and block",
     "_core": "the extension module",
     "_declarations": "parameters and shared arrays as CUDA C declares them",
@@ -58,6 +59,7 @@ BELOW |= {"_progress", "_public", "_version"}
 TESTED = {
     "_types",  # which the annotations of command lines name
     "_core",
+    "_bfloat16",
     "_declarations",
     "_mangled",
     "compile._expressions",

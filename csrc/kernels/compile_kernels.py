@@ -24,6 +24,9 @@ SUFFIXES = (".ptx", ".fatbin", ".usage")
 C_TYPES = {
     "float32": "float",
     "float64": "double",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "int8": "signed char",
     "uint8": "unsigned char",
     "int32": "int",
     "int64": "long long",
@@ -33,18 +36,24 @@ C_TYPES = {
     "bits64": "unsigned long long",
     "bits128": "ulonglong2",
 }
+# Of types that C++ does not have without a header: what a unit with one of them begins with.
+DECLARATIONS = {
+    "float16": "struct float16 { unsigned short bits; };",
+    "bfloat16": "struct bfloat16 { unsigned short bits; };",
+}
 
 
 class Kernel:
     """One exhibit: csrc/kernels/<family>/<variant>.cu and its row of variants.def."""
 
-    def __init__(self, path, types, arch, choices):
+    def __init__(self, path, types, arch, choices, sums):
         self.path = path
         self.family, self.variant, self.types = path.parent.name, path.stem, types
         self.name = f"{self.family}/{self.variant}"
         self.text = path.read_text(encoding="utf-8")
         self.arch = arch
         self.choices = [row for row in choices if row["family"] == self.family]
+        self.sums = {row["type"]: row["sum"] for row in sums if row["family"] == self.family}
         self.wrapper = self.write_wrapper()
         self.source_hash = hash_text(self.text, self.wrapper, arch)
 
@@ -71,7 +80,8 @@ class Kernel:
                     f" {{ return {row['expression']}; }}",
                 )
             if not self.choices:
-                yield name, {"T": C_TYPES[name]}, None
+                sums = {"A": C_TYPES[self.sums[name]]} if name in self.sums else {}
+                yield name, {"T": C_TYPES[name], **sums}, None
 
     def write_wrapper(self):
         """The translation unit that makes one entry of each element type and choice.
@@ -80,7 +90,7 @@ class Kernel:
         """
         entry = f"{self.family}_{self.variant}"
         names = sorted({entry, *re.findall(rf"\b{entry}_\w+", self.text)})
-        lines = []
+        lines = list(DECLARATIONS.values()) if DECLARATIONS.keys() & set(self.types) else []
         for ending, defined, operation in self.list_entries():
             defined = {**defined, **{name: f"{name}_{ending}" for name in names}}
             lines += [operation] if operation else []
@@ -175,13 +185,14 @@ def list_kernels():
             fail(f"csrc/registry/variants.def: {row['family']}/{row['name']} stands twice")
         rows[f"{row['family']}/{row['name']}"] = row
     choices = read_table("choices.def", "SMK_CHOICE")
+    sums = read_table("sums.def", "SMK_SUM")
     sources = {f"{path.parent.name}/{path.stem}": path for path in sorted(KERNELS.glob("*/*.cu"))}
     for name in sorted(rows.keys() - sources.keys()):
         fail(f"csrc/registry/variants.def has a row {name}, but there is no {KERNELS}/{name}.cu")
     for name in sorted(sources.keys() - rows.keys()):
         fail(f"{sources[name]} has no row in csrc/registry/variants.def")
     return [
-        Kernel(path, rows[name]["types"].split(), rows[name]["arch"], choices)
+        Kernel(path, rows[name]["types"].split(), rows[name]["arch"], choices, sums)
         for name, path in sources.items()
     ]
 

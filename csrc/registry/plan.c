@@ -115,7 +115,7 @@ smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, c
 static smk_layout order_axes(const smk_request *request, size_t operand)
 {
     const smk_signature *signature = request->signature;
-    smk_layout layout = {.stack = 0};
+    smk_layout layout = {.is_aligned = 1};
     int64_t stride = 1;
     for (size_t i = signature->rank[operand]; i-- > 0;) {
         layout.axis[i] = stride;

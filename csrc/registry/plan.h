@@ -21,6 +21,7 @@ typedef struct smk_machine {
 typedef struct smk_layout {
     int64_t axis[SMK_RANK_MAX]; /* of the axes of the signature */
     int64_t stack;              /* from one item of the stack to the next; 0: all items have the same operand */
+    int64_t is_aligned;         /* 1: each item begins at a multiple of 16 bytes where its rows, in C order, do */
 } smk_layout;
 
 /* A call: the kernel family, shapes and options. */

@@ -58,11 +58,22 @@ static const choice_row choices[] = {
 #undef SMK_CHOICE
 };
 
+typedef struct sum_row {
+    const char *family, *type, *sum;
+} sum_row;
+
+static const sum_row sums[] = {
+#define SMK_SUM(family, type, sum) {#family, #type, #sum},
+#include "registry/sums.def"
+#undef SMK_SUM
+};
+
 enum {
     FAMILY_COUNT = sizeof families / sizeof families[0],
     VARIANT_COUNT = sizeof variants / sizeof variants[0],
     ATTRIBUTE_COUNT = sizeof attributes / sizeof attributes[0],
-    CHOICE_COUNT = sizeof choices / sizeof choices[0]
+    CHOICE_COUNT = sizeof choices / sizeof choices[0],
+    SUM_COUNT = sizeof sums / sizeof sums[0]
 };
 
 size_t smk_registry_family_count(void)
@@ -399,6 +410,14 @@ const smk_attribute *smk_registry_attribute(const char *family, size_t index)
 const char *smk_registry_result(const smk_family *family, const char *choice, const char *type)
 {
     if (strcmp(family->result, "same") == 0) {
+        return type;
+    }
+    if (strcmp(family->result, "sum") == 0) {
+        for (size_t i = 0; i < SUM_COUNT; i++) {
+            if (strcmp(sums[i].family, family->name) == 0 && strcmp(sums[i].type, type) == 0) {
+                return sums[i].sum;
+            }
+        }
         return type;
     }
     if (strcmp(family->result, "choice") != 0) {

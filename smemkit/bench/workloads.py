@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
-from .. import _core
+from .. import _bfloat16, _core
 from .families import CLASSES, find_class, read_signature
 from .results import LENGTH_MOST
 
@@ -92,13 +92,13 @@ def complete_dtype(family: str, dtype: DTypeLike | None = None) -> str:
     if dtype is None:
         return usual
     try:
-        name = numpy.dtype(dtype).name
+        name = _bfloat16.name_of(dtype)
     except (TypeError, ValueError):
         raise _core.ArgumentTypeError(
             f"{dtype!r:.80} is not an element type such as float32"
         ) from None
     known = dict.fromkeys(t for row in _core.variants(family).values() for t in row["dtypes"])
-    kind = numpy.dtype(name)
+    kind = _bfloat16.complete(name)
     same = f"bits{8 * kind.itemsize}" in known and kind.kind in "biufc"
     if name not in known and not same:
         raise _core.ArgumentTypeError(f"{family} takes {', '.join(known)}, not {name}")
@@ -165,7 +165,7 @@ def numpy_type(dtype: str) -> DType:
 
     NumPy has no integers of 16 bytes; complex128 stands for these.
     """
-    return numpy.dtype(dtype.replace("bits128", "complex128").replace("bits", "uint"))
+    return _bfloat16.complete(dtype.replace("bits128", "complex128").replace("bits", "uint"))
 
 
 @dataclass

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from support import shapes
+from support import shapes, tables
 
 import smemkit
 
-VARIANTS = tuple(smemkit.variants("gemm"))
 DTYPES = ("float32", "float64")
-KERNELS = [(name, dtype) for name in VARIANTS for dtype in smemkit.variants("gemm")[name]["dtypes"]]
+KERNELS = tables.list_plain()
+VARIANTS = tuple(dict.fromkeys(name for name, _ in KERNELS))
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from support import shapes
+from support import shapes, tables
 from support.handmade import GOOD, build, check_still_works, load
 
 import smemkit
@@ -169,7 +169,7 @@ def test_faulty_kernel():
 
 @pytest.mark.parametrize(
     ("variant", "dtype"),
-    [(name, t) for name, facts in smemkit.variants("gemm").items() for t in facts["dtypes"]],
+    tables.list_plain(),
 )
 def test_gemm(variant, dtype, rng):
     a, b = shapes.integers(rng, (40, 33), dtype), shapes.integers(rng, (33, 35), dtype)

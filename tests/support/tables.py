@@ -21,6 +21,14 @@ def read_parts(family, variant):
 
 PARTS = {key: parts for key in VARIANTS if (parts := read_parts(*key))}
 
+PLAIN = ("float32", "float64")
+
+
+def list_plain(family="gemm"):
+    """(variant, dtype) of the kernels of float32 and float64."""
+    rows = [row for row in VARIANTS.values() if row["family"] == family]
+    return [(row["name"], word) for row in rows for word in row["types"].split() if word in PLAIN]
+
 
 def list_entries(family, variant, part=""):
     """The names of a kernel's entries: one for each element type, and choice where there are."""

@@ -1,5 +1,6 @@
 #include "py/arrays/dlpack_tensor.h"
 
+#include "py/arrays/bfloat16.h"
 #include "py/error.h"
 
 typedef struct element_row {
@@ -17,17 +18,13 @@ static const element_row elements[] = {
 };
 enum { ELEMENT_ROWS = sizeof elements / sizeof elements[0] };
 
+/* NumPy has no number of its own for this one. */
+static const element_row bfloat16 = {kDLBfloat, 16, NPY_NOTYPE};
+
 static int refuse_elements(const smk_state *state, const char *subject, DLDataType type)
 {
-    if (type.code == kDLBfloat && type.bits == 16) {
-        smk_error_fail(state, SMK_TYPE,
-                       "%s: NumPy has no type for bfloat16 elements; pass a view of another type, such as "
-                       "x.view(torch.uint16)",
-                       subject);
-    } else {
-        smk_error_fail(state, SMK_TYPE, "%s: NumPy has no type for elements of DLPack's code %d with %d bits x %d",
-                       subject, (int)type.code, (int)type.bits, (int)type.lanes);
-    }
+    smk_error_fail(state, SMK_TYPE, "%s: NumPy has no type for elements of DLPack's code %d with %d bits x %d", subject,
+                   (int)type.code, (int)type.bits, (int)type.lanes);
     return -1;
 }
 
@@ -38,6 +35,9 @@ int smk_dlpack_tensor_read(const smk_state *state, const char *subject, const DL
         if (elements[i].code == tensor->dtype.code && elements[i].bits == tensor->dtype.bits) {
             found = &elements[i];
         }
+    }
+    if (tensor->dtype.code == bfloat16.code && tensor->dtype.bits == bfloat16.bits) {
+        found = &bfloat16;
     }
     if (found == NULL || tensor->dtype.lanes != 1) {
         return refuse_elements(state, subject, tensor->dtype);
@@ -56,7 +56,7 @@ int smk_dlpack_tensor_read(const smk_state *state, const char *subject, const DL
     }
     view->address = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
     view->device = tensor->device;
-    view->descr = PyArray_DescrFromType(found->type);
+    view->descr = found == &bfloat16 ? smk_bfloat16_descr() : PyArray_DescrFromType(found->type);
     return view->descr == NULL ? -1 : 0;
 }
 
@@ -88,7 +88,7 @@ int smk_dlpack_tensor_write(const smk_state *state, smk_array *array, DLTensor *
                             int64_t *strides)
 {
     const npy_intp item_bytes = PyDataType_ELSIZE(array->descr);
-    const element_row *found = NULL;
+    const element_row *found = smk_bfloat16_is(array->descr) ? &bfloat16 : NULL;
     for (size_t i = 0; i < ELEMENT_ROWS; i++) {
         if (PyArray_EquivTypenums(elements[i].type, array->descr->type_num)) {
             found = &elements[i];

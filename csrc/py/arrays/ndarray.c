@@ -1,5 +1,6 @@
 #include "py/arrays/ndarray.h"
 
+#include "py/arrays/bfloat16.h"
 #include "py/arrays/list.h"
 #include "py/error.h"
 
@@ -28,7 +29,7 @@ bool smk_ndarray_fits(const PyArray_Descr *descr)
     case NPY_VOID:
         return !PyDataType_REFCHK(descr) && PyDataType_ELSIZE(descr) > 0;
     default:
-        return false;
+        return smk_bfloat16_is(descr);
     }
 }
 
@@ -50,7 +51,7 @@ PyArray_Descr *smk_ndarray_native(const smk_state *state, const char *subject, P
     if (!smk_ndarray_fits(descr)) {
         smk_error_fail(state, SMK_TYPE,
                        "%s has the type %S, which does not exist on a device; accepted are bool, integers, float16, "
-                       "float32, float64, complex64, complex128 and structures of these",
+                       "bfloat16, float32, float64, complex64, complex128 and structures of these",
                        subject, (PyObject *)descr);
         return NULL;
     }
@@ -267,7 +268,7 @@ static const char *find_usual_name(const PyArray_Descr *descr)
     case NPY_FLOAT64:
         return "float64";
     default:
-        return NULL;
+        return smk_bfloat16_is(descr) ? "bfloat16" : NULL;
     }
 }
 

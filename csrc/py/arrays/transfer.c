@@ -1,4 +1,5 @@
 #include "py/arrays/transfer.h"
+#include "py/arrays/bfloat16.h"
 
 #include "py/arrays/array_view.h"
 #include "py/arrays/async_copy.h"
@@ -18,7 +19,7 @@
 PyArray_Descr *smk_transfer_type(const smk_state *state, const char *subject, PyObject *dtype)
 {
     PyArray_Descr *wanted = NULL, *native = NULL;
-    if (PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL) {
+    if (smk_bfloat16_convert(dtype, &wanted) == NPY_FAIL) {
         return NULL;
     }
     native = smk_ndarray_native(state, subject, wanted);
@@ -290,7 +291,7 @@ static const char asarray_doc[] =
     "Copy to the memory of a device; an array that is there already is not copied.\n\n"
     "Parameters\n----------\n"
     "x : array-like, DeviceArray, or array of another library on a GPU\n"
-    "    Bool, integers, float16, float32, float64, complex64, complex128 or structures of these.\n"
+    "    Bool, integers, float16, bfloat16, float32, float64, complex64, complex128 or structures of these.\n"
     "dtype : dtype-like, optional\n"
     "    Converted to it; by default the type of x.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"

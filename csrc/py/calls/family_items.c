@@ -251,6 +251,22 @@ static void fold(smk_family_call *call, operand_strides *strides)
     items->loops--;
 }
 
+/* Do the items of an input begin at multiples of what kernels access at once, where its rows do? */
+static bool is_aligned(const smk_family_call *call, size_t i)
+{
+    const smk_array *array = smk_array_cast(call->state, call->operands[i]);
+    const smk_family_items *items = &call->items;
+    const size_t rank = call->signature.rank[i];
+    const npy_intp item = PyDataType_ELSIZE(smk_family_call_type(call, call->operands[i]));
+    const int64_t row = (int64_t)item * call->dimensions[call->signature.axis[i][rank - 1]];
+    const size_t loops = items->loops + (items->stack > 1 ? 1 : 0);
+    bool aligned = array == NULL || smk_array_is_aligned(array);
+    for (size_t j = 0; row % SMK_ARRAY_ALIGNMENT == 0 && j < loops; j++) {
+        aligned = aligned && items->step[i][j] % SMK_ARRAY_ALIGNMENT == 0;
+    }
+    return aligned;
+}
+
 /* Finds how all items are reached. */
 static int describe(smk_family_call *call)
 {
@@ -289,6 +305,7 @@ static int describe(smk_family_call *call)
         for (size_t j = 0; j < call->signature.rank[i]; j++) {
             items->layout[i].axis[j] = strides[i].own[j] / item;
         }
+        items->layout[i].is_aligned = i < call->inputs && is_aligned(call, i);
     }
     return 0;
 }
@@ -307,29 +324,13 @@ int smk_family_items_bind(smk_family_call *call)
     return describe(call);
 }
 
-/* Do the items of an input begin at multiples of what kernels access at once, where its rows do? */
-static bool is_aligned(const smk_family_call *call, size_t i)
-{
-    const smk_array *array = smk_array_cast(call->state, call->operands[i]);
-    const smk_family_items *items = &call->items;
-    const size_t rank = call->signature.rank[i];
-    const npy_intp item = PyDataType_ELSIZE(smk_family_call_type(call, call->operands[i]));
-    const int64_t row = (int64_t)item * call->dimensions[call->signature.axis[i][rank - 1]];
-    const size_t loops = items->loops + (items->stack > 1 ? 1 : 0);
-    bool aligned = array == NULL || smk_array_is_aligned(array);
-    for (size_t j = 0; row % SMK_ARRAY_ALIGNMENT == 0 && j < loops; j++) {
-        aligned = aligned && items->step[i][j] % SMK_ARRAY_ALIGNMENT == 0;
-    }
-    return aligned;
-}
-
 bool smk_family_items_in_order(const smk_family_call *call)
 {
     const smk_request request = {
         .signature = &call->signature, .dimensions = call->dimensions, .layout = call->items.layout};
     bool in_order = smk_plan_in_order(&request);
     for (size_t i = 0; i < call->inputs; i++) {
-        in_order = in_order && is_aligned(call, i);
+        in_order = in_order && call->items.layout[i].is_aligned;
     }
     return in_order;
 }

@@ -190,8 +190,14 @@ static int check_out(const smk_family_call *call)
     }
     PyArray_Descr *descr = smk_family_call_type(call, call->out);
     if (!PyArray_EquivTypes(descr, call->result_descr)) {
-        smk_error_fail(call->state, SMK_TYPE, "%s: out has the type %S, the result has %S", family, (PyObject *)descr,
-                       (PyObject *)call->result_descr);
+        const bool sums =
+            strcmp(call->family->result, "sum") == 0 && !PyArray_EquivTypes(call->descr, call->result_descr);
+        smk_error_fail(
+            call->state, SMK_TYPE,
+            sums ? "%s: out has the type %S, the result has %S, as the sums have it: pass an out of this type "
+                   "and convert it afterwards"
+                 : "%s: out has the type %S, the result has %S",
+            family, (PyObject *)descr, (PyObject *)call->result_descr);
         return -1;
     }
     if (!call->on_device && !PyArray_ISWRITEABLE((PyArrayObject *)call->out)) {

@@ -1,5 +1,6 @@
 #include "py/queries/catalog.h"
 
+#include "py/arrays/bfloat16.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/raw_kernel.h"
@@ -256,7 +257,7 @@ static int find_type(const smk_state *state, const smk_variant *variant, PyObjec
     if (value == NULL) {
         return smk_registry_word(variant->types, 0, type, type_bytes) ? 0 : -1;
     }
-    if (PyArray_DescrConverter(value, &descr) == NPY_FAIL) {
+    if (smk_bfloat16_convert(value, &descr) == NPY_FAIL) {
         return -1;
     }
     name = smk_ndarray_type_name(descr);

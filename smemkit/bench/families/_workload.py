@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy
 
-from ... import _core
+from ... import _bfloat16, _core
 from ..results import Measurement
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Workload:
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
-        return numpy.dtype(self.dtype).itemsize
+        return _bfloat16.complete(self.dtype).itemsize
 
     @property
     def eps(self) -> float:
@@ -437,8 +437,8 @@ def draw_small(
 ) -> HostArray:
     """Whole numbers in [low, high); `random` is a Generator, or a RandomState, which is frozen."""
     if isinstance(random, numpy.random.RandomState):
-        return random.randint(low, high, shape).astype(dtype)
-    return random.integers(low, high, shape).astype(dtype)
+        return _bfloat16.convert(random.randint(low, high, shape), dtype)
+    return _bfloat16.convert(random.integers(low, high, shape), dtype)
 
 
 def draw_halves(rng: numpy.random.Generator, n: int, dtype: DTypeLike = "float32") -> HostArray:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from ... import _bfloat16
 from ._workload import (
     CHUNK,
     CUBLAS,
@@ -32,6 +33,19 @@ LONE_ROWS = 8  # of a, that have few terms,
 LONE_TERMS = 4  # so many each
 
 
+SUMS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}  # else the type itself
+
+
+def multiply(a: HostArray, b: HostArray) -> HostArray:
+    """The product by NumPy, of the type of gemm's sums."""
+    name = _bfloat16.name_of(a.dtype)
+    if name not in SUMS:
+        product: HostArray = numpy.matmul(a, b)
+        return product
+    wide = numpy.matmul(*(_bfloat16.widen(x).astype("float64") for x in (a, b)))
+    return wide.astype(SUMS[name])
+
+
 class Gemm(Workload):
     """gemm: a @ b."""
 
@@ -55,7 +69,7 @@ class Gemm(Workload):
         {"m": 100, "k": 70, "n": 90},
         {"m": 256, "k": 64, "n": 256},  # the greatest tile of all variants
     )
-    oracle = staticmethod(numpy.matmul)
+    oracle = staticmethod(multiply)
 
     @property
     def by_flops(self) -> bool:
@@ -77,7 +91,9 @@ class Gemm(Workload):
         off, or leaves out products of their parts; where terms are few, there is nothing to hide.
         """
         m, k, n = self.shape
-        dtype = numpy.dtype(self.dtype)
+        if self.dtype == "int8":
+            return tuple(rng.integers(-128, 128, shape, "int8") for shape in ((m, k), (k, n)))
+        dtype = numpy.dtype("float32" if self.dtype in SUMS else self.dtype)
         a, b = rng.standard_normal((m, k), dtype), rng.standard_normal((k, n), dtype)
         lone = rng.choice(m, min(LONE_ROWS, (m + 2) // 4), replace=False)
         for row in lone:
@@ -85,10 +101,24 @@ class Gemm(Workload):
             terms = a[row, kept]
             a[row] = 0
             a[row, kept] = terms
-        return a, b
+        return _bfloat16.convert(a, self.dtype), _bfloat16.convert(b, self.dtype)
+
+    @property
+    def result_dtype(self) -> str:
+        return SUMS.get(self.dtype, self.dtype)
+
+    @property
+    def eps(self) -> float:
+        return 0.0 if self.dtype == "int8" else float(numpy.finfo(self.result_dtype).eps)
+
+    @property
+    def nbytes(self) -> int:
+        m, k, n = self.shape
+        return self.itemsize * k * (m + n) + numpy.dtype(self.result_dtype).itemsize * m * n
 
     def expect(self, inputs: Operands) -> Checked:
         m, k, n = self.shape
+        inputs = [_bfloat16.widen(x) for x in inputs]
         terms = numpy.count_nonzero(inputs[0], axis=1)
         lone = numpy.flatnonzero(terms <= LONE_TERMS)[:LONE_ROWS]
         rows = numpy.union1d(choose_places(m, ROWS_CHECKED), lone)

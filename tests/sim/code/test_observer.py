@@ -17,7 +17,7 @@ from programs import (
 from programs.program_cases import CASES
 
 import smemkit
-from smemkit import _core
+from smemkit import _bfloat16, _core
 
 
 class Recorder:
@@ -101,7 +101,7 @@ def check_launch(launch):
     ],
 )
 def test_gemm(variant, dtype):
-    a, b = np.ones((45, 70), dtype), np.ones((70, 37), dtype)
+    a, b = (_bfloat16.convert(np.ones(shape), dtype) for shape in ((45, 70), (70, 37)))
     smemkit.gemm(a, b, variant=variant, backend="sim")
     steps = _core._run_stats()["steps"]
     for model in (True, False):

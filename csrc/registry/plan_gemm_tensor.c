@@ -1,0 +1,137 @@
+/* The plan of gemm/tensor: operands of 16 and 8 bits, laid out where their rows do not begin at multiples of 16 bytes.
+ *
+ * The model of tiles counts k in words of 4 bytes: steps, copies and products of a word take equally long whatever it
+ * holds. */
+#include "registry/gemm_model.h"
+
+/* As in gemm/tensor.cu: bytes of a copy, words of a step along k, threads of the kernels, side of a tile of lay_out. */
+enum { COPY_BYTES = 16, WORD_BYTES = 4, STEP_WORDS = 32, THREADS = 256, SIDE = 64 };
+
+/* The launch that lays out operands, in microseconds on an H200; and its bytes a microsecond. */
+static const double LAY_OUT_START = 2.0, LAY_OUT_PACE = 2.0e6;
+
+/* An operand as the kernel reads it: elements from one row to the next, and from one product of a stack to the next;
+ * and, where it is laid out, its tiles and the bytes of all products (else 0). */
+typedef struct operand {
+    int64_t pitch, stack, tiles, bytes;
+} operand;
+
+/* False where 64 bits do not count the bytes, or a grid the tiles. */
+static bool describe(const smk_request *request, size_t index, int64_t rows, int64_t columns, operand *made)
+{
+    const smk_layout layout = smk_plan_layout(request, index);
+    const int64_t item = (int64_t)request->item_bytes, unit = COPY_BYTES / item;
+    int64_t bytes = 0;
+    *made = (operand){layout.axis[0], layout.stack, 0, 0};
+    if (rows == 0 || columns == 0 ||
+        (layout.axis[1] == 1 && layout.axis[0] % unit == 0 && layout.stack % unit == 0 && layout.is_aligned != 0)) {
+        return true;
+    }
+    const int64_t copies = layout.stack == 0 ? 1 : smk_plan_stack(request);
+    made->pitch = smk_plan_divide_up(columns, unit) * unit;
+    if (__builtin_mul_overflow(rows, made->pitch * item, &bytes) || __builtin_mul_overflow(bytes, copies, &bytes) ||
+        bytes > INT64_MAX / 4) {
+        return false;
+    }
+    made->stack = layout.stack == 0 ? 0 : rows * made->pitch;
+    made->bytes = smk_plan_divide_up(bytes, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
+    made->tiles = smk_plan_divide_up(rows, SIDE) * smk_plan_divide_up(made->pitch, SIDE);
+    return made->tiles <= INT32_MAX / 2;
+}
+
+static void add_dimensions(const smk_request *request, smk_step *step)
+{
+    for (int i = SMK_GEMM_M; i <= SMK_GEMM_N; i++) {
+        smk_plan_add(step, SMK_SOURCE_NUMBER, request->dimensions[i]);
+    }
+}
+
+/* (a, b, to a, to b, m, k, n, strides, pitches, tiles of a, stack): operands that have tiles. */
+static smk_status add_lay_out(const smk_request *request, const operand *a, const operand *b, smk_plan *plan,
+                              smk_error *error)
+{
+    smk_step *step = &plan->step[plan->step_count++];
+    step->part = "lay_out";
+    step->grid = (smk_dim3){(uint32_t)(a->tiles + b->tiles), 1, 1};
+    step->block = (smk_dim3){THREADS, 1, 1};
+    smk_plan_add(step, SMK_SOURCE_OPERAND, SMK_GEMM_A);
+    smk_plan_add(step, SMK_SOURCE_OPERAND, SMK_GEMM_B);
+    smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
+    smk_plan_add(step, SMK_SOURCE_WORKSPACE, a->bytes);
+    add_dimensions(request, step);
+    smk_plan_gemm_add_strides(step, request);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, a->pitch);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, b->pitch);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, a->tiles);
+    return smk_plan_gemm_add_stack(step, request, error);
+}
+
+/* (a, b, sums, m, k, n, pitches, part_k, stack): the products of parts of k. */
+static smk_status add_products(const smk_request *request, const smk_gemm_choice *choice, const operand *a,
+                               const operand *b, smk_plan *plan, smk_error *error)
+{
+    const int64_t *d = request->dimensions;
+    const int64_t blocks = smk_plan_divide_up(d[SMK_GEMM_M], choice->tile->rows) *
+                           smk_plan_divide_up(d[SMK_GEMM_N], choice->tile->columns) * choice->parts.count;
+    if (blocks > INT32_MAX) {
+        return smk_gemm_model_check(request, (smk_gemm_choice){.tile = NULL}, error);
+    }
+    smk_step *step = &plan->step[plan->step_count++];
+    step->part = choice->tile->part;
+    step->grid = (smk_dim3){(uint32_t)blocks, 1, 1};
+    step->block = (smk_dim3){THREADS, 1, 1};
+    step->shared_bytes = choice->tile->shared_bytes;
+    smk_plan_add(step, a->tiles > 0 ? SMK_SOURCE_WORKSPACE : SMK_SOURCE_OPERAND, a->tiles > 0 ? 0 : SMK_GEMM_A);
+    smk_plan_add(step, b->tiles > 0 ? SMK_SOURCE_WORKSPACE : SMK_SOURCE_OPERAND, b->tiles > 0 ? a->bytes : SMK_GEMM_B);
+    smk_plan_gemm_add_target(step, choice->parts, a->bytes + b->bytes);
+    add_dimensions(request, step);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, a->pitch);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, b->pitch);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, choice->parts.part_k * WORD_BYTES / (int64_t)request->item_bytes);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, smk_plan_stack(request));
+    smk_plan_add(step, SMK_SOURCE_NUMBER, a->stack);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, b->stack);
+    return smk_plan_stack_grid(request, step, error);
+}
+
+/* lay_out where an operand needs it, the products, then for several parts of k: add. */
+smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    const int64_t *d = request->dimensions, m = d[SMK_GEMM_M], k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];
+    smk_plan made = {.takes_stack = true, .takes_layout = true};
+    operand a, b;
+    if (m == 0 || n == 0) {
+        *plan = made;
+        return SMK_OK;
+    }
+    const int64_t in_words[] = {m, smk_plan_divide_up(k, WORD_BYTES / (int64_t)request->item_bytes), n};
+    smk_request words = *request;
+    words.dimensions = in_words;
+    words.item_bytes = WORD_BYTES;
+    const smk_gemm_choice choice = smk_gemm_model_choose(&words, STEP_WORDS);
+    smk_status status = smk_gemm_model_check(request, choice, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (!describe(request, SMK_GEMM_A, m, k, &a) || !describe(request, SMK_GEMM_B, k, n, &b)) {
+        return smk_status_fail(error, SMK_MEMORY,
+                               "gemm variant 'tensor': copies of operands of m = %lld, k = %lld, n = %lld would be too "
+                               "large; pass arrays whose rows begin at multiples of 16 bytes",
+                               (long long)m, (long long)k, (long long)n);
+    }
+    made.time_us = choice.time_us;
+    if (a.tiles + b.tiles > 0) {
+        made.time_us += LAY_OUT_START + (double)(a.bytes + b.bytes) / LAY_OUT_PACE;
+        status = add_lay_out(request, &a, &b, &made, error);
+    }
+    if (status == SMK_OK) {
+        status = add_products(request, &choice, &a, &b, &made, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_plan_gemm_add_sums(&made, &words, choice.parts, a.bytes + b.bytes, THREADS);
+    made.workspace_bytes = (uint64_t)(a.bytes + b.bytes + smk_plan_gemm_parts_bytes(&words, choice.parts));
+    *plan = made;
+    return SMK_OK;
+}

@@ -1,0 +1,163 @@
+"""gemm of float16, bfloat16 and int8: exact whole numbers, errors, layouts, stacks, types."""
+
+import numpy as np
+import pytest
+
+import smemkit
+from smemkit import _bfloat16
+
+SUMS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
+FLOATS = ("float16", "bfloat16")
+SHAPES = [
+    (1, 1, 1),
+    (64, 128, 128),
+    (128, 64, 256),
+    (33, 35, 37),
+    (31, 4, 32),
+    (40, 3, 70),
+    (33, 0, 7),
+    (1, 1000, 2),
+    (130, 70, 258),
+    (129, 200, 264),
+]
+
+each_type = pytest.mark.parametrize("dtype", SUMS)
+
+
+def draw(rng, shape, dtype, most=9):
+    return _bfloat16.convert(rng.integers(-most, most + 1, shape), dtype)
+
+
+def exact(a, b):
+    return _bfloat16.widen(a).astype("float64") @ _bfloat16.widen(b).astype("float64")
+
+
+def transpose(array):
+    """The same matrices, of which each lies column by column."""
+    return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+@each_type
+@pytest.mark.parametrize("variant", ["auto", "tensor"])
+def test_integers_bit_for_bit(variant, dtype, machine, rng):
+    for m, k, n in SHAPES:
+        a, b = draw(rng, (m, k), dtype), draw(rng, (k, n), dtype)
+        before = a.copy(), b.copy()
+        c = smemkit.gemm(a, b, variant=variant, backend=machine)
+        assert type(c) is np.ndarray and c.dtype == SUMS[dtype] and c.shape == (m, n)
+        assert np.array_equal(c, exact(a, b))
+        assert (a == before[0]).all() and (b == before[1]).all()
+
+
+def test_whole_range_of_int8(machine, rng):
+    a, b = (rng.integers(-128, 128, shape).astype("int8") for shape in ((70, 400), (400, 130)))
+    assert np.array_equal(smemkit.gemm(a, b, backend=machine), a.astype(int) @ b.astype(int))
+
+
+@each_type
+def test_a_long_k_is_cut_and_repeats_bit_for_bit(dtype, machine, rng):
+    a, b = draw(rng, (9, 6000), dtype), draw(rng, (6000, 70), dtype)
+    a[3, 7:] = a[0, 0]
+    report = smemkit.profile(smemkit.gemm, a, b, backend="sim")
+    assert any("_add_" in launch.kernel for launch in report.launches)
+    first = smemkit.gemm(a, b, backend=machine)
+    assert np.array_equal(first, exact(a, b))
+    assert np.array_equal(first, smemkit.gemm(a, b, backend=machine))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_normal_data_within_the_bound(dtype, machine, rng):
+    """Products are exact in float32; what is lost is that of the sums."""
+    for m, k, n in [(70, 300, 130), (128, 2000, 64)]:
+        a = _bfloat16.convert(rng.standard_normal((m, k)), dtype)
+        b = _bfloat16.convert(rng.standard_normal((k, n)), dtype)
+        wide = [np.abs(_bfloat16.widen(x).astype("float64")) for x in (a, b)]
+        error = np.abs(smemkit.gemm(a, b, backend=machine) - exact(a, b))
+        assert (error <= np.finfo("float32").eps * np.sqrt(k) * (wide[0] @ wide[1])).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan_and_infinity(dtype, machine):
+    a, b = np.ones((40, 40), "float32"), np.ones((40, 40), "float32")
+    a[1, 39], a[2, 0], b[5, 7] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        expected = a @ b
+    c = smemkit.gemm(*(_bfloat16.convert(x, dtype) for x in (a, b)), backend=machine)
+    assert np.array_equal(c, expected, equal_nan=True)
+
+
+@each_type
+def test_layouts_on_a_device(dtype, machine, rng):
+    """Transposed, and views that begin anywhere: read as they lie."""
+    a, b = draw(rng, (70, 66), dtype), draw(rng, (66, 90), dtype)
+    expected = exact(a, b)
+    whole = [smemkit.asarray(x, backend=machine) for x in (a, b)]
+    turned = [smemkit.asarray(np.ascontiguousarray(x.T), backend=machine).T for x in (a, b)]
+    framed = np.zeros((72, 77), a.dtype)
+    framed[1:71, 3:69] = a
+    view = smemkit.asarray(framed, backend=machine)[1:71, 3:69]
+    for x in (whole[0], turned[0], view):
+        for y in (whole[1], turned[1]):
+            assert np.array_equal(smemkit.asnumpy(smemkit.gemm(x, y)), expected)
+    assert np.array_equal(smemkit.gemm(transpose(a), transpose(b), backend=machine), expected)
+    if machine == "sim":
+        assert smemkit.check(smemkit.gemm, view, turned[1]).findings == []
+
+
+@each_type
+@pytest.mark.parametrize(
+    ("shape_a", "shape_b"),
+    [
+        ((3, 40, 32), (3, 32, 48)),
+        ((3, 40, 24), (3, 24, 33)),
+        ((5, 40, 24), (24, 33)),
+        ((40, 24), (5, 24, 33)),
+        ((2, 1, 33, 16), (1, 3, 16, 40)),
+        ((2, 9, 700), (2, 700, 8)),
+        ((0, 4, 3), (3, 2)),
+    ],
+)
+def test_stacks(dtype, shape_a, shape_b, machine, rng):
+    a, b = draw(rng, shape_a, dtype), draw(rng, shape_b, dtype)
+    assert np.array_equal(smemkit.gemm(a, b, backend=machine), exact(a, b))
+    assert np.array_equal(smemkit.gemm(a, transpose(b), backend=machine), exact(a, b))
+
+
+@each_type
+def test_check_finds_nothing(dtype, rng):
+    for m, k, n in [(128, 128, 256), (130, 70, 258), (20, 0, 9), (100, 1000, 90)]:
+        report = smemkit.check(smemkit.gemm, draw(rng, (m, k), dtype), draw(rng, (k, n), dtype))
+        assert report.findings == []
+
+
+@each_type
+def test_both_tiles_of_c(dtype, rng):
+    """The plan takes the larger tile where there are enough of them."""
+    names = set()
+    for m, n in [(64, 64), (1024, 4096)]:
+        a, b = draw(rng, (m, 16), dtype), draw(rng, (16, n), dtype)
+        report = smemkit.profile(smemkit.gemm, a, b)
+        assert np.array_equal(report.result, exact(a, b))
+        names |= {launch.kernel for launch in report.launches}
+    assert names == {f"gemm_tensor_{dtype}", f"gemm_tensor_small_{dtype}"}
+
+
+@each_type
+def test_out(dtype, machine, rng):
+    a, b = draw(rng, (20, 30), dtype), draw(rng, (30, 40), dtype)
+    out = np.empty((20, 40), SUMS[dtype])
+    assert smemkit.gemm(a, b, out=out, backend=machine) is out
+    assert np.array_equal(out, exact(a, b))
+    for other in ("float16", "float64", "int64"):
+        with pytest.raises(smemkit.ArgumentTypeError, match=f"the result has {SUMS[dtype]}, as"):
+            smemkit.gemm(a, b, out=np.empty((20, 40), other), backend=machine)
+
+
+@each_type
+def test_other_variants_refuse(dtype, machine, rng):
+    a = draw(rng, (4, 4), dtype)
+    with pytest.raises(smemkit.ArgumentTypeError, match=f"float32 or float64, not {dtype}"):
+        smemkit.gemm(a, a, variant="tiled", backend=machine)
+    other = np.ones((4, 4), "float32")
+    with pytest.raises(smemkit.ArgumentTypeError, match=f"b has {dtype}; all inputs must have one"):
+        smemkit.gemm(other, a, backend=machine)
