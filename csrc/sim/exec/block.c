@@ -7,14 +7,44 @@
 #include "sim/exec/livelock.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { FRESH_BYTE = 0xA5, WAITERS_NAMED_MAX = 4, LOCATION_BYTES = 160, ROW_BYTES = 64 };
+enum { SPARE_BYTES_MAX = 1 << 20 };
 
 static uint32_t threads_of(const smk_run *run)
 {
     return run->launch->block.x * run->launch->block.y * run->launch->block.z;
+}
+
+/* The block that was freed last, with its arrays: a short launch takes no longer than the allocation of them. */
+static _Atomic(smk_block *) spare;
+
+/* Gives an array of the block `bytes` bytes of zeros, from what it has where that is enough. */
+static bool reserve(void **array, size_t *room, size_t bytes)
+{
+    if (*array != NULL && bytes <= *room) {
+        memset(*array, 0, bytes);
+        return true;
+    }
+    smk_heap_free(*array);
+    *array = smk_heap_allocate(bytes, 1);
+    *room = bytes;
+    return *array != NULL;
+}
+
+static bool reserve_arrays(smk_block *block, size_t registers_bytes, size_t shared_bytes)
+{
+    void *control = block->control, *registers = block->registers, *shared = block->shared;
+    const bool done = reserve(&control, &block->control_room, block->warp_count * sizeof *block->control) &&
+                      reserve(&registers, &block->registers_room, registers_bytes) &&
+                      reserve(&shared, &block->shared_room, shared_bytes);
+    block->control = control;
+    block->registers = registers;
+    block->shared = shared;
+    return done;
 }
 
 static smk_status create_warps(smk_block *block, smk_error *error)
@@ -24,10 +54,7 @@ static smk_status create_warps(smk_block *block, smk_error *error)
     size_t frame_bytes = ((size_t)code->frame_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
     uint32_t threads = threads_of(run);
     block->warp_count = (threads + SMK_WARP_SIZE - 1) / SMK_WARP_SIZE;
-    block->control = smk_heap_allocate(block->warp_count, sizeof *block->control);
-    block->registers = smk_heap_allocate(block->warp_count, frame_bytes);
-    block->shared = smk_heap_allocate(run->shared_bytes, 1);
-    if (block->control == NULL || block->registers == NULL || block->shared == NULL) {
+    if (!reserve_arrays(block, block->warp_count * frame_bytes, run->shared_bytes)) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for the registers of %u warps, %zu bytes each",
                                block->warp_count, frame_bytes);
     }
@@ -54,7 +81,17 @@ static smk_status create_warps(smk_block *block, smk_error *error)
 
 smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *error)
 {
-    smk_block *made = smk_heap_allocate(1, sizeof *made);
+    smk_block *made = atomic_exchange(&spare, NULL);
+    if (made != NULL) {
+        *made = (smk_block){.control = made->control,
+                            .registers = made->registers,
+                            .shared = made->shared,
+                            .control_room = made->control_room,
+                            .registers_room = made->registers_room,
+                            .shared_room = made->shared_room};
+    } else {
+        made = smk_heap_allocate(1, sizeof *made);
+    }
     if (made == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a block");
     }
@@ -66,6 +103,16 @@ smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *er
     }
     *block = made;
     return SMK_OK;
+}
+
+static void free_arrays(smk_block *block)
+{
+    if (block != NULL) {
+        smk_heap_free(block->control);
+        smk_heap_free(block->registers);
+        smk_heap_free(block->shared);
+        smk_heap_free(block);
+    }
 }
 
 void smk_block_free(smk_block *block)
@@ -80,10 +127,10 @@ void smk_block_free(smk_block *block)
             }
         }
     }
-    smk_heap_free(block->control);
-    smk_heap_free(block->registers);
-    smk_heap_free(block->shared);
-    smk_heap_free(block);
+    if (block->control_room + block->registers_room + block->shared_room <= SPARE_BYTES_MAX) {
+        block = atomic_exchange(&spare, block);
+    }
+    free_arrays(block);
 }
 
 void smk_block_start(smk_block *block, uint64_t number)

@@ -56,6 +56,7 @@ typedef struct smk_block {
     smk_warp_control *control; /* of each warp */
     unsigned char *registers;
     unsigned char *shared;
+    size_t control_room, registers_room, shared_room; /* bytes of these three */
     smk_cached_allocation allocation_cache[SMK_WARP_CACHE_SIZE];
     smk_barrier barrier[SMK_BLOCK_BARRIERS];
     smk_error error;

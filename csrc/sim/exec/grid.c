@@ -369,6 +369,9 @@ static smk_status read_threads(const smk_run_options *options, uint64_t *asked, 
 
 static unsigned count_threads(uint64_t asked, uint64_t blocks)
 {
+    if (blocks == 1) {
+        return 1; /* without asking the system for its cores, which takes as long as a short launch */
+    }
     uint64_t threads = asked == 0 ? smk_quota_cores() : asked;
     threads = threads > SMK_WORKERS_MAX ? SMK_WORKERS_MAX : threads;
     return (unsigned)(threads > blocks ? blocks : threads);
