@@ -100,6 +100,9 @@ smk_cuda_graph *smk_graph_clone(smk_cuda_graph *graph)
         if (node->copy == NULL) {
             smk_graph_free(clone);
             clone = NULL;
+        } else {
+            node->copy->work.disabled = node->work.disabled;
+            node->copy->origin = node;
         }
     }
     for (size_t i = 0; clone != NULL && i < graph->nodes.count; i++) {
@@ -112,6 +115,16 @@ smk_cuda_graph *smk_graph_clone(smk_cuda_graph *graph)
         }
     }
     return clone;
+}
+
+smk_cuda_node *smk_graph_find_copy(const smk_cuda_graph *clone, const smk_cuda_node *node)
+{
+    for (size_t i = 0; i < clone->nodes.count; i++) {
+        if (clone->nodes.node[i]->origin == node) {
+            return clone->nodes.node[i];
+        }
+    }
+    return NULL;
 }
 
 static bool is_ready(const smk_cuda_node *node, unsigned mark)

@@ -16,9 +16,10 @@ typedef struct smk_node_list {
 typedef struct smk_cuda_node {
     smk_work work;
     struct smk_cuda_graph *graph;
-    smk_node_list before;       /* its dependencies */
-    struct smk_cuda_node *copy; /* in the clone that was made last */
-    unsigned mark;              /* of the walk that saw it last */
+    smk_node_list before;               /* its dependencies */
+    struct smk_cuda_node *copy;         /* in the clone that was made last */
+    const struct smk_cuda_node *origin; /* of a clone: the node that it is a copy of */
+    unsigned mark;                      /* of the walk that saw it last */
 } smk_cuda_node;
 
 typedef struct smk_cuda_graph {
@@ -44,6 +45,9 @@ void smk_graph_free(smk_cuda_graph *graph);
 smk_cuda_node *smk_graph_add(smk_cuda_graph *graph, const smk_node_list *before, const smk_work *work);
 
 smk_cuda_graph *smk_graph_clone(smk_cuda_graph *graph); /* NULL: no memory */
+
+/* The copy of a node in a clone of its graph; NULL: there is none. */
+smk_cuda_node *smk_graph_find_copy(const smk_cuda_graph *clone, const smk_cuda_node *node);
 
 /* An order in which the nodes may run. Fails where dependencies form a circle. */
 smk_cuda smk_graph_sort(smk_cuda_graph *graph, smk_node_list *order);

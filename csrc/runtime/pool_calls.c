@@ -1,0 +1,164 @@
+/* Allocation in the order of streams, and memory pools. Work has ended when it is submitted, so memory is taken and given
+ * back at once; a pool counts its bytes. */
+#include "base/heap.h"
+#include "runtime/address_map.h"
+#include "runtime/allocations.h"
+#include "runtime/copy.h"
+#include "runtime/outcome.h"
+#include "runtime/stream.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct memory_pool {
+    uint64_t used, used_high, threshold;
+    int reuse[3]; /* switches that change nothing here */
+} memory_pool;
+
+/* Memory of a pool. */
+typedef struct pool_memory {
+    memory_pool *pool;
+    size_t bytes;
+} pool_memory;
+
+enum { REUSE_FIRST = 1, REUSE_LAST = 3, THRESHOLD = 4, RESERVED = 5, RESERVED_HIGH = 6, USED = 7, USED_HIGH = 8 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static memory_pool standard = {.reuse = {1, 1, 1}};
+static memory_pool *present = &standard;
+static smk_address_map memory;
+
+static smk_cuda allocate(void **address, size_t bytes, memory_pool *pool, smk_cuda_stream_handle stream)
+{
+    if (smk_stream_find(stream) == NULL) {
+        return SMK_CUDA_ErrorInvalidResourceHandle;
+    }
+    smk_cuda code = smk_outcome_begin();
+    pool_memory *taken = code == SMK_CUDA_Success ? smk_heap_allocate(1, sizeof *taken) : NULL;
+    if (taken == NULL) {
+        return code == SMK_CUDA_Success ? SMK_CUDA_ErrorMemoryAllocation : code;
+    }
+    code = smk_allocations_create(bytes, address);
+    if (code != SMK_CUDA_Success || *address == NULL) {
+        smk_heap_free(taken);
+        return code;
+    }
+    *taken = (pool_memory){pool, bytes};
+    (void)pthread_mutex_lock(&lock);
+    (void)smk_address_map_set(&memory, *address, taken);
+    pool->used += bytes;
+    pool->used_high = pool->used > pool->used_high ? pool->used : pool->used_high;
+    (void)pthread_mutex_unlock(&lock);
+    return code;
+}
+
+SMK_EXPORT smk_cuda cudaMallocAsync(void **address, size_t bytes, smk_cuda_stream_handle stream)
+{
+    return smk_outcome_return(allocate(address, bytes, present, stream));
+}
+SMK_EXPORT_AS(cudaMallocAsync_ptsz, cudaMallocAsync);
+
+SMK_EXPORT smk_cuda cudaMallocFromPoolAsync(void **address, size_t bytes, memory_pool *pool,
+                                            smk_cuda_stream_handle stream)
+{
+    return smk_outcome_return(allocate(address, bytes, pool, stream));
+}
+SMK_EXPORT_AS(cudaMallocFromPoolAsync_ptsz, cudaMallocFromPoolAsync);
+
+SMK_EXPORT smk_cuda cudaFreeAsync(void *address, smk_cuda_stream_handle handle)
+{
+    const smk_cuda_stream *stream = smk_stream_find(handle);
+    if (stream == NULL) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidResourceHandle);
+    }
+    if (stream->capture != NULL) {
+        const smk_work work = {.kind = SMK_WORK_FREE, .as.memory = {address, 0}};
+        return smk_outcome_return(smk_stream_submit(handle, &work));
+    }
+    (void)pthread_mutex_lock(&lock);
+    pool_memory *taken = smk_address_map_remove(&memory, address);
+    if (taken != NULL) {
+        taken->pool->used -= taken->bytes;
+        smk_heap_free(taken);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    smk_cuda code = smk_outcome_begin();
+    return code == SMK_CUDA_Success ? smk_outcome_return(smk_allocations_free(address)) : code;
+}
+SMK_EXPORT_AS(cudaFreeAsync_ptsz, cudaFreeAsync);
+
+SMK_EXPORT smk_cuda cudaDeviceGetDefaultMemPool(memory_pool **pool, int device)
+{
+    *pool = &standard;
+    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+}
+
+SMK_EXPORT smk_cuda cudaDeviceGetMemPool(memory_pool **pool, int device)
+{
+    *pool = present;
+    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+}
+
+SMK_EXPORT smk_cuda cudaDeviceSetMemPool(int device, memory_pool *pool)
+{
+    present = pool;
+    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+}
+
+SMK_EXPORT smk_cuda cudaMemPoolCreate(memory_pool **pool, const void *properties)
+{
+    (void)properties;
+    *pool = smk_heap_allocate(1, sizeof **pool);
+    return smk_outcome_return(*pool == NULL ? SMK_CUDA_ErrorMemoryAllocation : SMK_CUDA_Success);
+}
+
+/* Memory of the pool may outlive it. */
+SMK_EXPORT smk_cuda cudaMemPoolDestroy(memory_pool *pool)
+{
+    present = present == pool ? &standard : present;
+    return smk_outcome_return(pool == &standard ? SMK_CUDA_ErrorInvalidValue : SMK_CUDA_Success);
+}
+
+SMK_EXPORT smk_cuda cudaMemPoolTrimTo(memory_pool *pool, size_t bytes)
+{
+    (void)pool, (void)bytes;
+    return smk_outcome_begin();
+}
+
+SMK_EXPORT smk_cuda cudaMemPoolSetAttribute(memory_pool *pool, int attribute, const void *value)
+{
+    if (attribute >= REUSE_FIRST && attribute <= REUSE_LAST) {
+        memcpy(&pool->reuse[attribute - REUSE_FIRST], value, sizeof pool->reuse[0]);
+    } else if (attribute == THRESHOLD) {
+        memcpy(&pool->threshold, value, sizeof pool->threshold);
+    } else if (attribute == USED_HIGH || attribute == RESERVED_HIGH) {
+        pool->used_high = pool->used;
+    } else {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    return SMK_CUDA_Success;
+}
+
+SMK_EXPORT smk_cuda cudaMemPoolGetAttribute(memory_pool *pool, int attribute, void *value)
+{
+    const uint64_t high = pool->used_high, used = pool->used;
+    if (attribute >= REUSE_FIRST && attribute <= REUSE_LAST) {
+        memcpy(value, &pool->reuse[attribute - REUSE_FIRST], sizeof pool->reuse[0]);
+    } else if (attribute == THRESHOLD) {
+        memcpy(value, &pool->threshold, sizeof pool->threshold);
+    } else if (attribute == USED || attribute == RESERVED) {
+        memcpy(value, &used, sizeof used);
+    } else if (attribute == USED_HIGH || attribute == RESERVED_HIGH) {
+        memcpy(value, &high, sizeof high);
+    } else {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    return SMK_CUDA_Success;
+}
+
+SMK_EXPORT smk_cuda cudaMemPoolSetAccess(memory_pool *pool, const void *accesses, size_t count)
+{
+    (void)pool, (void)accesses, (void)count;
+    return smk_outcome_begin();
+}
