@@ -26,6 +26,9 @@ NOT_YET = "not yet on hardware"
 
 def pytest_addoption(parser):
     parser.addoption(
+        "--programs", action="store_true", help="compile and run all whole programs, in minutes"
+    )
+    parser.addoption(
         "--release",
         action="store_true",
         help="fail for kernels that have not been measured on hardware yet, which are else listed",

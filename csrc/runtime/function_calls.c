@@ -36,9 +36,10 @@ static smk_cuda set_attribute(smk_kernel *kernel, int attribute, int value)
     switch (attribute) {
     case MAX_DYNAMIC_SHARED:
         if (value < 0 || (size_t)value + kernel->attributes.shared_bytes > limits->shared_optin) {
-            smk_outcome_say("%s: %d bytes of dynamic shared memory beside %zu static ones are more than the %u of a "
-                            "block on this card",
-                            kernel->name, value, kernel->attributes.shared_bytes, limits->shared_optin);
+            smk_outcome_say_of(kernel->name,
+                               "%d bytes of dynamic shared memory beside %zu static ones are more than the %u of a "
+                               "block on this card",
+                               value, kernel->attributes.shared_bytes, limits->shared_optin);
             return SMK_CUDA_ErrorInvalidValue;
         }
         kernel->max_dynamic_shared = value;

@@ -43,9 +43,9 @@ static smk_cuda check_shared(const smk_work_launch *launch)
     if (launch->shared_bytes <= most && fixed + launch->shared_bytes <= limits->shared_optin) {
         return SMK_CUDA_Success;
     }
-    smk_outcome_say(
-        "%s: the launch asks for %zu bytes of dynamic shared memory and may have %zu%s", kernel->name,
-        launch->shared_bytes, most,
+    smk_outcome_say_of(
+        kernel->name, "the launch asks for %zu bytes of dynamic shared memory and may have %zu%s", launch->shared_bytes,
+        most,
         fixed + launch->shared_bytes <= limits->shared_optin
             ? "; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) raises that"
             : " on this card");
@@ -59,8 +59,8 @@ static smk_cuda check_threads(const smk_work_launch *launch)
     if (threads > SMK_OCCUPANCY_BLOCK_THREADS_MAX || threads == 0 || threads <= most) {
         return SMK_CUDA_Success; /* the simulator refuses what no kernel can have */
     }
-    smk_outcome_say("%s: a block of %llu threads is more than the %u of its __launch_bounds__", launch->kernel->name,
-                    (unsigned long long)threads, most);
+    smk_outcome_say_of(launch->kernel->name, "a block of %llu threads is more than the %u of its __launch_bounds__",
+                       (unsigned long long)threads, most);
     return SMK_CUDA_ErrorInvalidValue;
 }
 
@@ -73,9 +73,10 @@ static smk_cuda check_cooperative(const smk_work_launch *launch)
     const smk_runtime_card *card = smk_runtime_card_get();
     smk_cuda code = smk_launch_kernel_count_resident(launch->kernel, threads, launch->shared_bytes, &resident);
     if (code == SMK_CUDA_Success && blocks > (uint64_t)resident * (uint64_t)card->multiprocessors) {
-        smk_outcome_say("%s: a cooperative launch of %llu blocks, of which %u fit on each of the %d multiprocessors of "
-                        "an %s at one time",
-                        launch->kernel->name, (unsigned long long)blocks, resident, card->multiprocessors, card->name);
+        smk_outcome_say_of(launch->kernel->name,
+                           "a cooperative launch of %llu blocks, of which %u fit on each of the %d multiprocessors of "
+                           "an %s at one time",
+                           (unsigned long long)blocks, resident, card->multiprocessors, card->name);
         code = SMK_CUDA_ErrorCooperativeLaunchTooLarge;
     }
     return code;

@@ -1,10 +1,19 @@
+/* For RTLD_DEFAULT under -std=c11. */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
 #include "runtime/outcome.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { KERNEL_BYTES = 256 };
 
 static _Thread_local smk_cuda last;
 static _Atomic int left_behind; /* the error of a kernel */
@@ -18,15 +27,47 @@ static const struct {
 #undef SMK_CUDA_ERROR
 };
 
+/* Of the C++ library of the program, as the ABI of C++ declares it. */
+typedef char *demangle(const char *name, char *buffer, size_t *size, int *status);
+
+static void name_kernel(const char *name, char *text, size_t size)
+{
+    void *found = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    demangle *run = NULL;
+    char *plain = NULL;
+    memcpy(&run, &found, sizeof run); /* ISO C has no conversion of an object pointer to a function */
+    if (run != NULL && name[0] == '_') {
+        int status = 0;
+        plain = run(name, NULL, NULL, &status);
+    }
+    (void)snprintf(text, size, "%s", plain == NULL ? name : plain);
+    free(plain);
+}
+
+static void say(const char *kernel, const char *format, va_list arguments)
+{
+    char name[KERNEL_BYTES] = "";
+    (void)fflush(stdout);
+    name_kernel(kernel, name, sizeof name);
+    (void)fprintf(stderr, "smemkit run: %s%s", name, name[0] == '\0' ? "" : ": ");
+    (void)vfprintf(stderr, format, arguments);
+    (void)fputc('\n', stderr);
+}
+
 void smk_outcome_say(const char *format, ...)
 {
     va_list arguments;
-    (void)fflush(stdout);
-    (void)fputs("smemkit run: ", stderr);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    say("", format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+}
+
+void smk_outcome_say_of(const char *kernel, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(kernel, format, arguments);
+    va_end(arguments);
 }
 
 smk_cuda smk_outcome_return(smk_cuda code)
@@ -74,7 +115,7 @@ static void say_error(const smk_error *error)
 {
     char location[288];
     describe_location(error, location, sizeof location);
-    smk_outcome_say("%s%s%s%s", error->kernel, error->kernel[0] == '\0' ? "" : ": ", error->message, location);
+    smk_outcome_say_of(error->kernel, "%s%s", error->message, location);
 }
 
 static smk_cuda find_code(const smk_error *error)

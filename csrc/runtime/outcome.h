@@ -28,4 +28,10 @@ __attribute__((format(printf, 1, 2)))
 #endif
 void smk_outcome_say(const char *format, ...);
 
+/* The same of a kernel, whose mangled name becomes that of the source: "scale<float>(float*): ...". */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void smk_outcome_say_of(const char *kernel, const char *format, ...);
+
 #endif

@@ -1,0 +1,174 @@
+"""Whole CUDA programs on the simulator: as built, checked, and with a planted fault."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from programs import whole_programs
+from programs.whole_programs import CUDART, FAULTS
+from support.paths import CSRC, ROOT
+
+import smemkit.compile
+
+NVCC = smemkit.compile.find_nvcc()
+ALWAYS = ("managed_list",)  # the others take minutes to compile: pytest --programs
+
+needs_nvcc = pytest.mark.skipif(NVCC is None, reason="no nvcc here: the extra build has one")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("programs")
+
+
+def run(*words, status=0, **variables):
+    """The finished `smemkit run ...`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "smemkit", "run", *map(str, words)],
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def test_every_program_has_a_fault():
+    names = {path.stem for path in whole_programs.FOLDER.glob("*.cu") if ".inc" not in path.name}
+    assert names == set(FAULTS) and len(names) >= 25
+    for name in names:
+        text = (whole_programs.FOLDER / f"{name}.cu").read_text(encoding="utf-8")
+        others = "".join(
+            (whole_programs.FOLDER / other).read_text(encoding="utf-8")
+            for other in whole_programs.read_flags(text, "Link")
+        )
+        assert "FAULT: " in text.partition("#include")[0], name
+        assert "def FAULT" in text + others, name
+
+
+@needs_nvcc
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_program(name, folder, request):
+    if name not in ALWAYS and not request.config.getoption("--programs"):
+        pytest.skip("takes seconds to compile: --programs runs it")
+    program = whole_programs.build(name, folder)
+    assert run(program).stdout.splitlines()[-1] == "right"
+    checked = run("--check", program)
+    assert checked.stdout.splitlines()[-1] == "right"
+    assert "no findings" in checked.stderr
+    faulty = whole_programs.build(name, folder, fault=True)
+    report = folder / f"{name}.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "smemkit", "run", "--check", "--json", report, faulty],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode != 0
+    findings = json.loads(report.read_text())["findings"]
+    found = [finding for finding in findings if finding["kind"] == FAULTS[name]]
+    assert found, findings
+    if name != "thrust_sort" and name != "cub_scan":
+        assert found[0]["first"]["file"].endswith((".cu", ".h"))
+        assert found[0]["first"]["line"] > 0
+
+
+@needs_nvcc
+@pytest.mark.slow
+def test_reports_of_a_program(folder):
+    program = whole_programs.build("managed_list", folder)
+    report = folder / "profile.json"
+    done = run("--profile", "--json", report, program)
+    facts = json.loads(report.read_text())
+    assert [kernel["name"] for kernel in facts["kernels"]] == ["double_all"]
+    loads = facts["kernels"][0]["counters"]["global.load.requests"]
+    assert loads >= 2 * 10  # a value and a pointer of each item
+    assert facts["launches"] == 1 and facts["mode"] == "profile" and facts["status"] == 0
+    assert "double_all" in done.stderr and "divergent branches" in done.stderr
+    other = run(program, SMEMKIT_RUN_CARD="none of these")
+    assert "is no card that is known here" in other.stderr
+
+
+@needs_nvcc
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_layouts_are_those_of_cuda(tmp_path):
+    """Sizes and offsets of what programs pass, against CUDA's headers."""
+    include = NVCC.resolve().parent.parent / "include"
+    if not (include / "cuda_runtime_api.h").exists():
+        pytest.skip("no headers of CUDA beside nvcc")
+    pairs = {
+        "smk_cuda_properties": "struct cudaDeviceProp",
+        "smk_cuda_pitched": "struct cudaPitchedPtr",
+        "smk_cuda_copy3d": "struct cudaMemcpy3DParms",
+        "smk_cuda_pointer_facts": "struct cudaPointerAttributes",
+        "smk_cuda_function_facts": "struct cudaFuncAttributes",
+        "smk_cuda_launch_attribute": "cudaLaunchAttribute",
+        "smk_cuda_launch_config": "cudaLaunchConfig_t",
+        "smk_cuda_kernel_node": "struct cudaKernelNodeParams",
+        "smk_cuda_memset_node": "struct cudaMemsetParams",
+        "smk_cuda_host_node": "struct cudaHostNodeParams",
+    }
+    fields = [
+        ("smk_cuda_properties", "clusters", "struct cudaDeviceProp", "clusterLaunch"),
+        ("smk_cuda_properties", "shared_optin", "struct cudaDeviceProp", "sharedMemPerBlockOptin"),
+        ("smk_cuda_properties", "multiprocessors", "struct cudaDeviceProp", "multiProcessorCount"),
+        ("smk_cuda_copy3d", "extent", "struct cudaMemcpy3DParms", "extent"),
+        ("smk_cuda_launch_attribute", "value", "cudaLaunchAttribute", "val"),
+    ]
+    lines = ['#include "runtime/abi.h"', '#include "runtime/properties.h"']
+    lines += ["#include <cuda_runtime_api.h>"]
+    lines += [f'_Static_assert(sizeof({a}) == sizeof({b}), "{a}");' for a, b in pairs.items()]
+    lines += [
+        f'_Static_assert(offsetof({a}, {x}) == offsetof({b}, {y}), "{x}");' for a, x, b, y in fields
+    ]
+    source = tmp_path / "layouts.c"
+    source.write_text("\n".join(lines) + "\n")
+    command = ["cc", "-fsyntax-only", "-std=gnu11", "-iquote", str(CSRC), "-isystem", str(include)]
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_with_a_runtime_of_its_own_is_refused(tmp_path):
+    program = tmp_path / "own"
+    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0" + b"cudart")
+    program.chmod(0o755)
+    done = run(program, status=2)
+    assert "build it with nvcc -cudart shared" in done.stderr
+    program.write_bytes(b"\x7fELF" + b"\0libcudart.so.9\0")
+    assert "was built with CUDA 9" in run(program, status=2).stderr
+
+
+def test_what_is_no_program_is_refused(tmp_path):
+    (tmp_path / "text").write_text("no program")
+    assert "cannot be executed" in run(tmp_path / "text", status=2).stderr
+    assert "is no program" in run(tmp_path / "missing", status=2).stderr
+
+
+def test_other_programs_run_as_they_are(tmp_path):
+    script = tmp_path / "script"
+    script.write_text('#!/bin/sh\necho "$1" $SMEMKIT_RUN_MODE\nexit 3\n')
+    script.chmod(0o755)
+    report = tmp_path / "report.json"
+    done = run("--check", "--json", report, script, "--its-own", status=3)
+    assert done.stdout == "--its-own check\n"
+    facts = json.loads(report.read_text())
+    assert facts["arguments"] == ["--its-own"] and facts["status"] == 3 and not facts["findings"]
+
+
+def test_only_the_runtime_is_exported():
+    library = next(CUDART.glob("libcudart.so.*"))
+    names = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+    ).stdout.split()[2::3]
+    assert len(names) > 400
+    others = [name for name in names if not name.lstrip("_").startswith(("cuda", "libcudart"))]
+    assert not others
