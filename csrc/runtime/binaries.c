@@ -5,6 +5,7 @@
 #include "runtime/card.h"
 #include "runtime/fatbin.h"
 #include "runtime/outcome.h"
+#include "runtime/ptx_link.h"
 #include "runtime/session.h"
 
 #include <pthread.h>
@@ -39,15 +40,44 @@ smk_binary *smk_binaries_add(const void *image, const void *const *linked)
     return binary;
 }
 
+/* Under the lock: the PTX of all files that the device linker was given. */
+static smk_status read_linked(smk_binary *binary, smk_error *error)
+{
+    size_t count = 0, length = 0, read = 0;
+    smk_status status = SMK_OK;
+    while (binary->linked[count] != NULL) {
+        count++;
+    }
+    char **texts = smk_heap_allocate(count, sizeof *texts);
+    if (texts == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for the PTX of %zu files", count);
+    }
+    while (read < count && status == SMK_OK) {
+        status = smk_fatbin_read_ptx(binary->linked[read], smk_runtime_card_capability(), &texts[read], &length, error);
+        read += status == SMK_OK ? 1 : 0;
+    }
+    if (status == SMK_OK) {
+        status = smk_ptx_link_join(texts, count, &binary->text, error);
+    }
+    for (size_t i = 0; i < read; i++) {
+        smk_heap_free(texts[i]);
+    }
+    smk_heap_free((void *)texts);
+    return status;
+}
+
 /* Under the lock. */
 static smk_status read_and_parse(smk_binary *binary, smk_error *error)
 {
-    size_t length = binary->text == NULL ? 0 : strlen(binary->text);
+    size_t length = 0;
     smk_status status = SMK_OK;
-    if (binary->text == NULL) {
+    if (binary->linked != NULL && binary->linked[0] != NULL) {
+        status = read_linked(binary, error);
+    } else {
         status = smk_fatbin_read_ptx(binary->image, smk_runtime_card_capability(), &binary->text, &length, error);
     }
     if (status == SMK_OK) {
+        length = strlen(binary->text);
         status = smk_parse_module(binary->text, length, &binary->module, error);
     }
     if (status == SMK_OK) {

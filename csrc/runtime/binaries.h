@@ -12,7 +12,7 @@
 
 /* A fat binary of the program. */
 typedef struct smk_binary {
-    const void *image;         /* NULL where `text` is all there is */
+    const void *image;
     const void *const *linked; /* images that the device linker was given, up to NULL; NULL: none */
     char *text;                /* the PTX, once it has been read */
     smk_module *module;
@@ -45,7 +45,7 @@ typedef struct smk_device_variable {
 
 smk_binary *smk_binaries_add(const void *image, const void *const *linked);
 
-/* Loads a binary whose PTX text is given or read from its images. Remembers why it cannot be loaded. */
+/* Loads a binary by the PTX of its images. Remembers why it cannot be loaded. */
 smk_cuda smk_binaries_load(smk_binary *binary);
 
 /* The kernel of a host function, or of a handle that smk_kernel is; NULL: there is none. Its module is loaded. */
