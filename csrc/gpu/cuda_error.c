@@ -1,5 +1,7 @@
 #include "gpu/cuda_error.h"
 
+#include "gpu/assertion.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +88,9 @@ smk_status smk_cuda_error_report(cudaError_t code, smk_error *error, const char 
     const char *explanation = explain_no_device(code);
     if (explanation != NULL) {
         return smk_status_fail(error, SMK_BACKEND, "%s: %s (%s: %s)", action, explanation, name, sentence);
+    }
+    if (code == cudaErrorAssert && smk_assertion_report(action, error)) {
+        return SMK_ASSERTION;
     }
     if (code == cudaErrorAssert) {
         return smk_status_fail(

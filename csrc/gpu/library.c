@@ -2,7 +2,9 @@
 #include "gpu/gpu.h"
 
 #include "base/heap.h"
+#include "gpu/assertion.h"
 #include "gpu/cuda_error.h"
+#include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
@@ -27,6 +29,8 @@ struct smk_library {
     char log[LOG_BYTES];
     const char *origin;
     atomic_bool compiled; /* some kernel of it was loaded onto a device */
+    char *rewritten;      /* the PTX as assertion.h has it; NULL: it is loaded as it is */
+    atomic_bool armed[SMK_DEVICES_MAX];
     kept_kernel kept[KERNELS_KEPT];
 };
 
@@ -91,11 +95,13 @@ smk_status smk_library_load(const void *image, const char *origin, smk_library *
     /* an integer passed as a pointer, as the API wants it; one byte less, so that the log ends with a zero */
     loaded->options[1] = cudaJitErrorLogBufferSizeBytes;
     loaded->values[1] = (void *)(uintptr_t)(LOG_BYTES - 1);
-    cudaError_t code =
-        cudaLibraryLoadData(&loaded->handle, image, loaded->options, loaded->values, OPTION_COUNT, NULL, NULL, 0);
+    loaded->rewritten = smk_assertion_rewrite(image);
+    cudaError_t code = cudaLibraryLoadData(&loaded->handle, loaded->rewritten != NULL ? loaded->rewritten : image,
+                                           loaded->options, loaded->values, OPTION_COUNT, NULL, NULL, 0);
     if (code != cudaSuccess) {
         smk_status status = smk_cuda_error_report(code, error, "loading kernels onto the GPU");
         append_reasons(loaded, code, NULL, error);
+        smk_heap_free(loaded->rewritten);
         smk_heap_free(loaded);
         return status;
     }
@@ -112,7 +118,18 @@ void smk_library_free(smk_library *library)
     if (cudaLibraryUnload(library->handle) != cudaSuccess) {
         (void)cudaGetLastError();
     }
+    smk_heap_free(library->rewritten);
     smk_heap_free(library);
+}
+
+/* Once on each device, and not while a graph captures the stream, to which the copy would not belong. */
+static void arm(smk_library *library)
+{
+    int device = 0;
+    if (library->rewritten != NULL && cudaGetDevice(&device) == cudaSuccess && device < SMK_DEVICES_MAX &&
+        !smk_stream_is_captured(smk_stream_now()) && !atomic_exchange(&library->armed[device], true)) {
+        smk_assertion_arm(library->handle);
+    }
 }
 
 smk_status smk_library_kernel(smk_library *library, const char *name, void **kernel, smk_error *error)
@@ -120,6 +137,7 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
     cudaKernel_t found = NULL;
     void *kept = find_kept(library, name);
     if (kept != NULL) {
+        arm(library);
         *kernel = kept;
         return SMK_OK;
     }
@@ -139,6 +157,7 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
         append_reasons(library, code, name, error);
         return status;
     }
+    arm(library);
     *kernel = (void *)found;
     keep(library, name, *kernel);
     return SMK_OK;

@@ -130,10 +130,13 @@ def test_assertion_on_the_gpu(machine):
     code = (
         "import sys, numpy as np, smemkit\n"
         "k = smemkit.RawModule(sys.stdin.read(), backend='cuda').get_function('assertion')\n"
+        "x = np.arange(64, dtype=np.int32)\n"
+        "x[37] = -1\n"
         "try:\n"
-        "    k(1, 32, (np.full(32, -1, np.int32), np.zeros(32, np.int32)), backend='cuda')\n"
+        "    k(2, 32, (x, np.zeros(64, np.int32)), backend='cuda')\n"
         "except smemkit.Error as error:\n"
         "    print(type(error).__name__, error)\n"
+        "    print(error.source_file, error.source_line, error.block, error.thread)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -143,7 +146,8 @@ def test_assertion_on_the_gpu(machine):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("KernelAssertionError")
+    assert done.stdout.startswith("KernelAssertionError") and "in[i] >= 0" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith("assertion.cu 9 (1, 0, 0) (5, 0, 0)")
     assert "assertion.cu:9" in done.stderr, "the driver tells which"
 
 

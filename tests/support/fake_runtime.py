@@ -28,6 +28,7 @@ SOURCES = (
         "gpu/ring.c",
         "gpu/tasks.c",
         "gpu/held.c",
+        "gpu/assertion.c",
         "gpu/pinned.c",
     ),
     "gpu/peer.c",
