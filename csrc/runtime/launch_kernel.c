@@ -139,7 +139,8 @@ smk_cuda smk_launch_kernel_run(const smk_work_launch *launch)
                                   .block = launch->block,
                                   .shared_bytes = launch->shared_bytes,
                                   .parameters = launch->parameters,
-                                  .parameter_count = kernel->parameter_count};
+                                  .parameter_count = kernel->parameter_count,
+                                  .cooperative = launch->cooperative};
     smk_error error = {0};
     smk_session_flush();
     smk_cuda code = check_shared(launch);
