@@ -26,6 +26,9 @@ KERNEL = load(
     )
 )
 PTX = KERNEL.ptx.encode()
+VARIABLES = smemkit.RawModule(
+    ".version 7.0\n.target sm_75\n.address_size 64\n.visible .global .align 8 .u64 total = 7;\n"
+)
 HOST = np.ones(6, "float32")
 MATRIX = np.ones((4, 4), "float32")
 # No Python code runs in these, as CPython itself may end there; from 3.12 on it does in two.
@@ -44,6 +47,9 @@ CALLS = {
     "asarray of a list": lambda x: _core.asarray([[1, 2], [3, 4.5]], backend="sim"),
     "empty": lambda x: _core.empty((2, 3), "float64", "sim"),
     "asnumpy": lambda x: _core.asnumpy(x),
+    "managed_empty": lambda x: _core.managed_empty((2, 3), "float64", "sim"),
+    "mapped": lambda x: _core.mapped(HOST, "sim"),
+    "get_global": lambda x: VARIABLES.get_global("total", "uint32", "sim"),
     "profile": lambda x: _core._capture("profile", KERNEL, (1, 64, (x,)), {}, 0, True),
     "check": lambda x: _core._capture("check", KERNEL, (1, 64, (x,)), {}, 0, True),
     "pickle": lambda x: KERNEL.__reduce__()[1][0].__reduce__(),

@@ -20,6 +20,18 @@ static PyObject *place(const smk_state *state, smk_array *imported, PyObject *co
     return (PyObject *)placed;
 }
 
+/* 1 or 0; -1 with an exception set, where looking for it has failed. */
+static int has_attribute(PyObject *object, const char *name)
+{
+    PyObject *found = PyObject_GetAttrString(object, name);
+    const bool is_absent = found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (is_absent) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(found);
+    return found != NULL ? 1 : is_absent ? 0 : -1;
+}
+
 static const char from_dlpack_doc[] =
     "from_dlpack(x, /, *, copy=None, device=None, stream=None)\n--\n\n"
     "Take an array of another library without a copy, as DLPack describes it.\n\n"
@@ -65,7 +77,12 @@ static PyObject *call_from_dlpack(PyObject *module, PyObject *const *arguments, 
     if (copies < 0) {
         return NULL;
     }
-    if (!PyObject_HasAttrString(values[0], "__dlpack__") || !PyObject_HasAttrString(values[0], "__dlpack_device__")) {
+    const int exports = has_attribute(values[0], "__dlpack__");
+    const int tells = exports <= 0 ? exports : has_attribute(values[0], "__dlpack_device__");
+    if (tells < 0) {
+        return NULL;
+    }
+    if (tells == 0) {
         return smk_error_fail(state, SMK_TYPE, "from_dlpack: x has no method __dlpack__; it is %.100s",
                               Py_TYPE(values[0])->tp_name);
     }
