@@ -386,6 +386,26 @@ def scan(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
+def sort(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
+    x: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+) -> DeviceArray: ...
+@overload
+def sort(
+    x: ArrayLike,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
 def dot(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     y: DeviceArray,

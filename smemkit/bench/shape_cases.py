@@ -90,6 +90,7 @@ class Sizes:
         ((4096, 4096), 15),
         ((4096, 4096), 31),
     )
+    sorted: tuple[Shape, ...] = ((1 << 18, 64), (1 << 16, 256), (1 << 14, 1024), (1 << 12, 4096))
     permuted: tuple[tuple[Shape, Shape, str], ...] = (
         ((16384, 16384), (1, 0), "float32"),
         ((16384, 16384), (1, 0), "int8"),
@@ -500,10 +501,39 @@ def list_transposes(held: Operands, sizes: Sizes) -> Iterator[Case]:
         yield Case("transpose", name, "transpose", shape, dtype, prepare, nbytes)
 
 
+def prepare_sort(held: Operands, shape: Shape) -> Subjects:
+    """Each row by itself, beside CuPy and torch."""
+    tools, x = held.tools, held.take(shape, "float32")
+    sort: Any = smemkit.sort
+    out = sort(x)
+    calls: dict[str, Call] = {"smemkit": lambda: sort(x, out=out)}
+    made: dict[str, Callable[[], Any]] = {"smemkit": lambda: out}
+    kept: dict[str, Any] = {}
+
+    def keep(name: str, make: Callable[[], Any]) -> None:
+        calls[name] = lambda: kept.update({name: make()})
+        made[name] = lambda: kept[name]
+
+    if tools.cupy is not None:
+        y = tools.cupy.asarray(x)
+        keep(CUPY, lambda: tools.cupy.sort(y))
+    if tools.torch is not None:
+        z = tools.torch.from_dlpack(x)
+        keep(TORCH, lambda: tools.torch.sort(z)[0])
+    return Subjects(calls, lambda: judge_equal(held, made, None))
+
+
+def list_sorts(held: Operands, sizes: Sizes) -> Iterator[Case]:
+    for shape in sizes.sorted:
+        prepare, nbytes = partial(prepare_sort, held, shape), 8.0 * math.prod(shape)
+        yield Case("sort of rows", "sort", "sort", shape, "float32", prepare, nbytes)
+
+
 PARTS: tuple[Callable[[Operands, Sizes], Iterator[Case]], ...] = (
     list_all_products,
     list_axes,
     list_convolutions,
+    list_sorts,
     list_cub,  # after what is measured while CUB is being compiled
     list_histograms,
     list_transposes,

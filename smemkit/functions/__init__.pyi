@@ -4,6 +4,7 @@ from .._core import gemm as gemm
 from .._core import reduce as reduce
 from .._core import scan as scan
 from .._core import smooth as smooth
+from .._core import sort as sort
 from .._core import vector_add as vector_add
 from ._gather import ArgumentIndexError as ArgumentIndexError
 from ._gather import gather as gather
@@ -20,6 +21,7 @@ __all__ = [
     "reduce",
     "scan",
     "smooth",
+    "sort",
     "transpose",
     "vector_add",
 ]

@@ -26,6 +26,7 @@ SIZES = shape_cases.Sizes(
     planes=((20, 30),),
     counted=(1000,),
     images=(((20, 30), 3),),
+    sorted=((3, 20),),
     permuted=(((20, 30), (1, 0), "float32"),),
 )
 FACTS = {"name": "NVIDIA Fake 7", "compute_capability": "9.9"}
@@ -98,6 +99,7 @@ def test_our_rows(tools):
         ("histogram", "float32"),
         ("conv2d", "float32"),
         ("transpose", "float32"),
+        ("sort of rows", "float32"),
     }
     for row in rows:
         assert row.times_ms == (0.25,) * 11 and row.cache == "warm"

@@ -123,6 +123,7 @@ WIDER = [
     "tests/kernels/test_conv2d.py",
     "tests/kernels/test_histogram.py",
     "tests/kernels/test_scan.py",
+    "tests/kernels/test_sort.py",
     "tests/kernels/test_dot.py",
     "tests/kernels/test_smooth.py",
     "tests/kernels/test_access.py",

@@ -355,10 +355,13 @@ REFUSED = [
 
 @pytest.mark.parametrize("dtype", REFUSED)
 def test_what_cannot_be_moved(dtype, machine):
-    with pytest.raises(
-        smemkit.ArgumentTypeError, match="transpose takes arrays of 1-byte items or"
-    ):
-        smemkit.transpose(np.zeros((2, 2), np.int8).astype(dtype), backend=machine)
+    a = np.zeros((2, 3), np.int8).astype(dtype)
+    if a.itemsize == 16 and a.dtype.kind in "ScU":  # which transpose moves
+        assert np.array_equal(smemkit.transpose(a, backend=machine), a.T)
+    else:
+        words = "transpose takes arrays of 1-byte items or"
+        with pytest.raises(smemkit.ArgumentTypeError, match=words):
+            smemkit.transpose(a, backend=machine)
     with pytest.raises(smemkit.ArgumentTypeError, match="gather"):
         smemkit.gather(np.zeros(2, np.int8).astype(dtype), [0], backend=machine)
 
@@ -439,7 +442,7 @@ def test_kernel_of_any_type_of_a_size(dtype, name):
         (("gemm", "fast"), ValueError, "gemm has no variant 'fast'; there are: naive"),
         (("gemm", "naive", "int32"), TypeError, "compiled for float32 float64, not int32"),
         (("gemm", "naive", "float16"), TypeError, "compiled for float32 float64, not float16"),
-        (("transpose", "naive", "c16"), TypeError, "not complex128"),
+        (("transpose", "naive", "U3"), TypeError, "not text"),
         (("gemm", "naive", "nothing"), TypeError, "nothing"),
         (("reduce", "shuffle", None, "mean"), ValueError, "choice is 'mean', accepted are: sum"),
         (("gemm", "naive", None, "sum"), ValueError, "gemm has no choices that are compiled in"),
