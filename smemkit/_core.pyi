@@ -297,6 +297,7 @@ class RawKernel:
 def gemm(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     a: DeviceArray,
     b: DeviceArray,
+    precision: Literal["full", "tf32"] = "full",
     *,
     variant: str = "auto",
     out: DeviceArray | None = None,
@@ -309,6 +310,7 @@ def gemm(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
 def gemm(
     a: ArrayLike,
     b: ArrayLike,
+    precision: Literal["full", "tf32"] = "full",
     *,
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,

@@ -433,6 +433,7 @@ def test_gemm_exhibits_round_once_a_step():
         "vector",
         "split_k",
         "tensor",
+        "tf32",
     }:
         ptx = smemkit.ptx("gemm", variant)
         assert "fma.rn.f32" in ptx and "fma.rn.f64" in ptx

@@ -24,6 +24,7 @@ SUFFIXES = (".ptx", ".fatbin", ".usage")
 C_TYPES = {
     "float32": "float",
     "float64": "double",
+    "tf32": "float",
     "float16": "float16",
     "bfloat16": "bfloat16",
     "int8": "signed char",

@@ -1,10 +1,13 @@
-/* The plan of gemm/tensor: operands of 16 and 8 bits, laid out where their rows do not begin at multiples of 16 bytes.
+/* The plan of gemm/tensor, operands of 16 and 8 bits, laid out where their rows do not begin at multiples of 16 bytes;
+ * and of gemm/tf32, whose operands are rounded.
  *
  * The model of tiles counts k in words of 4 bytes: steps, copies and products of a word take equally long whatever it
  * holds. */
 #include "registry/gemm_model.h"
 
-/* As in gemm/tensor.cu: bytes of a copy, words of a step along k, threads of the kernels, side of a tile of lay_out. */
+#include <string.h>
+
+/* As in gemm/tensor.cu and gemm/tf32.cu: bytes of a copy, words of a step along k, threads of the kernels, side of a tile of lay_out. */
 enum { COPY_BYTES = 16, WORD_BYTES = 4, STEP_WORDS = 32, THREADS = 256, SIDE = 64 };
 
 /* The launch that lays out operands, in microseconds on an H200; and its bytes a microsecond. */
@@ -16,6 +19,12 @@ typedef struct operand {
     int64_t pitch, stack, tiles, bytes;
 } operand;
 
+/* Operands that are rounded are laid out in any case. */
+static bool is_rounded(const smk_request *request)
+{
+    return strcmp(request->type, "tf32") == 0;
+}
+
 /* False where 64 bits do not count the bytes, or a grid the tiles. */
 static bool describe(const smk_request *request, size_t index, int64_t rows, int64_t columns, operand *made)
 {
@@ -24,7 +33,8 @@ static bool describe(const smk_request *request, size_t index, int64_t rows, int
     int64_t bytes = 0;
     *made = (operand){layout.axis[0], layout.stack, 0, 0};
     if (rows == 0 || columns == 0 ||
-        (layout.axis[1] == 1 && layout.axis[0] % unit == 0 && layout.stack % unit == 0 && layout.is_aligned != 0)) {
+        (!is_rounded(request) && layout.axis[1] == 1 && layout.axis[0] % unit == 0 && layout.stack % unit == 0 &&
+         layout.is_aligned != 0)) {
         return true;
     }
     const int64_t copies = layout.stack == 0 ? 1 : smk_plan_stack(request);
@@ -115,9 +125,9 @@ smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_
     }
     if (!describe(request, SMK_GEMM_A, m, k, &a) || !describe(request, SMK_GEMM_B, k, n, &b)) {
         return smk_status_fail(error, SMK_MEMORY,
-                               "gemm variant 'tensor': copies of operands of m = %lld, k = %lld, n = %lld would be too "
+                               "gemm variant '%s': copies of operands of m = %lld, k = %lld, n = %lld would be too "
                                "large; pass arrays whose rows begin at multiples of 16 bytes",
-                               (long long)m, (long long)k, (long long)n);
+                               request->variant->name, (long long)m, (long long)k, (long long)n);
     }
     made.time_us = choice.time_us;
     if (a.tiles + b.tiles > 0) {

@@ -169,6 +169,8 @@ static bool is_accepted_before(size_t index, const char *family, const char *typ
     return false;
 }
 
+static bool is_instead(const char *family, const char *word, size_t length);
+
 /* Words with a separator between them, as far as an error message can hold them. */
 typedef struct listing {
     const char *separator;
@@ -195,11 +197,8 @@ static void add_type(listing *l, const char *word, size_t length)
 {
     static const struct {
         const char *type, *words;
-    } sizes[] = {{"bits8", "1-byte items"},
-                 {"bits16", "2-byte items"},
-                 {"bits32", "4-byte items"},
-                 {"bits64", "8-byte items"},
-                 {"bits128", "16-byte items"}};
+    } sizes[] = {{"tf32", "float32"},        {"bits8", "1-byte items"},  {"bits16", "2-byte items"},
+                 {"bits32", "4-byte items"}, {"bits64", "8-byte items"}, {"bits128", "16-byte items"}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         if (strlen(sizes[i].type) == length && memcmp(sizes[i].type, word, length) == 0) {
             word = sizes[i].words;
@@ -287,7 +286,7 @@ static void add_family_types(listing *accepted, const char *family)
         const char *word = NULL;
         size_t length = 0;
         while (is_taken_by_auto(&variants[i], family) && next_word(&list, &word, &length)) {
-            if (!is_accepted_before(i, family, word, length)) {
+            if (!is_accepted_before(i, family, word, length) && !is_instead(family, word, length)) {
                 add_type(accepted, word, length);
             }
         }
@@ -405,6 +404,31 @@ const smk_attribute *smk_registry_attribute(const char *family, size_t index)
         }
     }
     return NULL;
+}
+
+/* Is the word a choice of an attribute of kind TYPE, and not the first? */
+static bool is_instead(const char *family, const char *word, size_t length)
+{
+    for (size_t i = 0; i < ATTRIBUTE_COUNT; i++) {
+        int64_t index = 0;
+        if (strcmp(attributes[i].family, family) == 0 && attributes[i].kind == SMK_ATTRIBUTE_TYPE &&
+            find_word(attributes[i].choices, word, length, &index) && index > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *smk_registry_type(const smk_variant *variant, const char *type)
+{
+    int64_t index = 0;
+    if (find_word(variant->types, type, strlen(type), &index)) {
+        return type;
+    }
+    /* such a kernel has no other types */
+    return strcmp(type, "float32") == 0 && is_instead(variant->family, variant->types, strlen(variant->types))
+               ? variant->types
+               : NULL;
 }
 
 const char *smk_registry_result(const smk_family *family, const char *choice, const char *type)

@@ -73,6 +73,7 @@ typedef struct smk_variant {
 typedef enum smk_attribute_kind {
     SMK_ATTRIBUTE_COMPILED,
     SMK_ATTRIBUTE_NUMBER,
+    SMK_ATTRIBUTE_TYPE,
     SMK_ATTRIBUTE_NONE,
     SMK_ATTRIBUTE_DEVICES
 } smk_attribute_kind;
@@ -133,6 +134,10 @@ const smk_attribute *smk_registry_attribute(const char *family, size_t index);
 
 /* The family's row of stacks.def; NULL where its calls take no stacks. */
 const smk_stack *smk_registry_stack(const char *family);
+
+/* The word of the variant's types for an operand's type: that type, or for float32 one that an attribute of kind TYPE has
+ * instead; NULL where the variant takes neither. */
+const char *smk_registry_type(const smk_variant *variant, const char *type);
 
 /* Element type of the result for a type of the first input (and the compiled choice, "" without one); NULL where
  * choices.def has no such row. */

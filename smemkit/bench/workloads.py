@@ -165,7 +165,9 @@ def numpy_type(dtype: str) -> DType:
 
     NumPy has no integers of 16 bytes; complex128 stands for these.
     """
-    return _bfloat16.complete(dtype.replace("bits128", "complex128").replace("bits", "uint"))
+    return _bfloat16.complete(
+        dtype.replace("bits128", "complex128").replace("bits", "uint").replace("tf32", "float32")
+    )
 
 
 @dataclass

@@ -161,3 +161,71 @@ def test_other_variants_refuse(dtype, machine, rng):
     other = np.ones((4, 4), "float32")
     with pytest.raises(smemkit.ArgumentTypeError, match=f"b has {dtype}; all inputs must have one"):
         smemkit.gemm(other, a, backend=machine)
+
+
+# TF32 --------------------------------------------------------------------------------------------
+
+
+def round_to_tf32(array):
+    """The nearest numbers with 11 significant bits, ties away from zero."""
+    bits = array.astype("float32").view("uint32") + np.uint32(0x1000)
+    return (bits & np.uint32(0xFFFFE000)).view("float32").astype("float64")
+
+
+def multiply_tf32(a, b, machine, **more):
+    return smemkit.gemm(a, b, precision="tf32", backend=machine, **more)
+
+
+def test_tf32_rounds_its_operands(machine, rng):
+    """And nothing else: what differs from that product is less than float32 has in sums."""
+    for m, k, n in [*SHAPES, (100, 4000, 90)]:
+        a, b = (rng.standard_normal(shape, "float32") for shape in ((m, k), (k, n)))
+        c = multiply_tf32(a, b, machine)
+        rounded = round_to_tf32(a), round_to_tf32(b)
+        sizes = np.abs(rounded[0]) @ np.abs(rounded[1])
+        assert c.dtype == np.float32
+        assert (np.abs(c - rounded[0] @ rounded[1]) <= 2.0**-22 * np.sqrt(k) * sizes).all()
+        error = np.abs(c - a.astype("float64") @ b)
+        assert (error <= 2.0**-10 * (np.abs(a).astype("float64") @ np.abs(b)) * 1.01).all()
+    assert np.array_equal(c, smemkit.gemm(a, b, variant="tf32", backend=machine))
+    assert not np.array_equal(c, smemkit.gemm(a, b, backend=machine)), "full is the default"
+
+
+def test_tf32_of_integers_layouts_and_stacks(machine, rng):
+    a, b = draw(rng, (3, 70, 66), "float32"), draw(rng, (66, 90), "float32")
+    for x, y in [(a, b), (transpose(a), b), (a[0], transpose(b)), (a[:, 1:, 3:60], b[3:60, 1:])]:
+        assert np.array_equal(multiply_tf32(x, y, machine), exact(x, y))
+        on_device = (smemkit.asarray(z, backend=machine) for z in (x, y))
+        got = smemkit.gemm(*on_device, precision="tf32")
+        assert np.array_equal(smemkit.asnumpy(got), exact(x, y))
+
+
+def test_tf32_of_nan_and_infinity(machine):
+    a, b = np.ones((8, 8), "float32"), np.ones((8, 8), "float32")
+    a.view("uint32")[1, 3], a[2, 0], b[5, 7] = 0x7FFFFFFF, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        expected = a @ b
+    assert np.array_equal(multiply_tf32(a, b, machine), expected, equal_nan=True)
+
+
+def test_tf32_is_clean(rng):
+    for m, k, n in [(130, 70, 258), (20, 0, 9)]:
+        a, b = draw(rng, (m, k), "float32"), draw(rng, (k, n), "float32")
+        assert smemkit.check(smemkit.gemm, a, b, precision="tf32").findings == []
+        assert smemkit.check(smemkit.gemm, a, b.T.copy().T, precision="tf32").findings == []
+
+
+def test_tf32_is_for_float32(machine, rng):
+    a = draw(rng, (4, 4), "float16")
+    with pytest.raises(
+        smemkit.ArgumentTypeError, match="to multiply float32, and a has the type f"
+    ):
+        multiply_tf32(a, a, machine)
+    with pytest.raises(smemkit.ArgumentTypeError, match="takes arrays of float32, not float16"):
+        smemkit.gemm(a, a, variant="tf32", backend=machine)
+    a = draw(rng, (4, 4), "float32")
+    with pytest.raises(smemkit.ArgumentError, match="'padded' does not multiply by 'tf32'"):
+        multiply_tf32(a, a, machine, variant="padded")
+    with pytest.raises(smemkit.ArgumentError, match="precision is 'half', accepted are: full tf32"):
+        smemkit.gemm(a, a, precision="half", backend=machine)
+    assert smemkit.kernel("gemm", "tf32", "float32").name == "gemm_tf32_tf32"

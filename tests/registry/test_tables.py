@@ -72,7 +72,12 @@ def test_operations():
             smemkit._core._flops(name, (2,))
 
 
-TENSOR_TYPES = {"float16", "bfloat16", "int8"}  # of tensor cores, which sm_75 has in part only
+TENSOR_TYPES = {
+    "float16",
+    "bfloat16",
+    "int8",
+    "tf32",
+}  # of tensor cores, which sm_75 has in part only
 
 
 def test_auto_can_choose():

@@ -45,6 +45,10 @@ static int take_attribute(smk_family_call *call, const smk_attribute *attribute,
     }
     if (attribute->kind == SMK_ATTRIBUTE_NUMBER) {
         call->numbers[call->number_count++] = index;
+    } else if (attribute->kind == SMK_ATTRIBUTE_TYPE) {
+        if (index > 0) {
+            (void)smk_registry_word(attribute->choices, (size_t)index, call->instead, sizeof call->instead);
+        }
     } else {
         (void)smk_registry_word(attribute->choices, (size_t)index, call->choice, sizeof call->choice);
     }

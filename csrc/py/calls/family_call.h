@@ -45,7 +45,8 @@ typedef struct smk_family_call {
     PyObject
         *holds[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* owned: keep NumPy arrays from being resized; out's is the last */
     bool on_device;
-    char choice[SMK_NAME_MAX]; /* the choice that is compiled into the kernel */
+    char choice[SMK_NAME_MAX];  /* the choice that is compiled into the kernel */
+    char instead[SMK_NAME_MAX]; /* the type that an attribute has instead of float32; "": none */
     int64_t numbers[SMK_FAMILY_CALL_ATTRIBUTES_MAX];
     size_t number_count;
 

@@ -36,16 +36,47 @@ static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *ty
     return 0;
 }
 
+/* Replaces float32 by the type that was asked for instead, or that the named variant has. Returns 0, or -1 with an
+ * exception set. */
+static int replace_type(const smk_family_call *call, const char *variant, size_t input, char *type)
+{
+    if (call->instead[0] != '\0') {
+        if (strcmp(type, "float32") != 0) {
+            smk_error_fail(call->state, SMK_TYPE, "%s: '%s' is a way to multiply float32, and %s has the type %s",
+                           call->family->name, call->instead, call->input[input].name, type);
+            return -1;
+        }
+        (void)snprintf(type, SMK_FAMILY_CALL_TYPE_BYTES, "%s", call->instead);
+        return 0;
+    }
+    for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        if (strcmp(row->family, call->family->name) == 0 && strcmp(row->name, variant) == 0) {
+            const char *own = smk_registry_type(row, type);
+            if (own != NULL && own != type) {
+                (void)snprintf(type, SMK_FAMILY_CALL_TYPE_BYTES, "%s", own);
+            }
+        }
+    }
+    return 0;
+}
+
 /* Selects the variant for the type of one input. Returns 0, or -1 with an exception set. */
 static int select_for(smk_family_call *call, const char *variant, size_t input)
 {
     smk_error error = {0};
     char type[SMK_FAMILY_CALL_TYPE_BYTES];
     const char *operand = call->input[input].name;
-    if (name_type(call, smk_family_call_type(call, call->operands[input]), type) < 0) {
+    if (name_type(call, smk_family_call_type(call, call->operands[input]), type) < 0 ||
+        replace_type(call, variant, input, type) < 0) {
         return -1;
     }
     smk_status status = smk_registry_select(call->family->name, variant, type, &call->variant, &error);
+    if (status == SMK_TYPE && call->instead[0] != '\0') {
+        smk_error_fail(call->state, SMK_ARGUMENT, "%s variant '%s' does not multiply by '%s': leave one of them away",
+                       call->family->name, variant, call->instead);
+        return -1;
+    }
     if (status == SMK_TYPE) {
         PyObject *given = call->given[input];
         const bool converts = PyArray_Check(given) || smk_array_cast(call->state, given) != NULL;

@@ -264,7 +264,10 @@ static int find_type(const smk_state *state, const smk_variant *variant, PyObjec
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
     if (text != NULL) {
         (void)snprintf(type, type_bytes, "%s", text);
-        if (!smk_registry_lists(variant->types, type, &index)) {
+        const char *own = smk_registry_type(variant, text);
+        if (own != NULL) {
+            (void)snprintf(type, type_bytes, "%s", own);
+        } else {
             (void)snprintf(type, type_bytes, "bits%d", (int)PyDataType_ELSIZE(descr) * 8);
         }
         if (!smk_registry_lists(variant->types, type, &index)) {

@@ -36,8 +36,8 @@ LONE_TERMS = 4  # so many each
 SUMS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}  # else the type itself
 
 
-def multiply(a: HostArray, b: HostArray) -> HostArray:
-    """The product by NumPy, of the type of gemm's sums."""
+def multiply(a: HostArray, b: HostArray, precision: str = "full") -> HostArray:
+    """The product by NumPy, of the type of gemm's sums; small whole numbers have any precision."""
     name = _bfloat16.name_of(a.dtype)
     if name not in SUMS:
         product: HostArray = numpy.matmul(a, b)

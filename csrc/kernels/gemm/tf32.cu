@@ -1,0 +1,268 @@
+// gemm / tf32
+//
+// What     c[row][col] = sum over i of a[row][i] * b[i][col], of a and b rounded to TF32: 11 significant bits of the 24
+//          of float32, the nearest number, ties away from zero. a is (m, k), b is (k, n), c is (m, n), row-major.
+// Idea     Tensor cores multiply TF32 faster than gemm/tuned multiplies float32 by its parts. What is lost: an element
+//          differs from the exact one by at most 2^-10 of the sum of its products' sizes, and the roundings of sums.
+//          - Operands are rounded once, by a launch that copies them (lay_out), and not where each warp reads them: the
+//            instructions of the main loop are then those of gemm/tensor, and rows begin at multiples of 16 bytes.
+//          - ldmatrix moves pairs of bytes, and cannot transpose b here. But in which order the columns of a tile are
+//            numbered changes no sum: a lane reads four neighbours of a row of b at once, and takes each for a column
+//            of another tile. So it has eight neighbours of c in the end.
+//          - All else is as in gemm/tensor.
+// Differs  from gemm/tensor: how fragments of b are read, and that operands are rounded before.
+// Claims   shared.load.conflicts = 0        n a multiple of 256; m, k multiples of 128
+//          shared.store.instructions = 0    n a multiple of 256; m, k multiples of 128
+// Length   more than an exhibit has: it serves every shape.
+// Source   NVIDIA, "CUDA C++ Programming Guide", alternate floating point; tiles are measured on an H200
+
+extern __shared__ uint4 gemm_tf32_staged[];
+
+struct gemm_tf32_call {
+    const T *a, *b;
+    T *c;
+    long long m, k, n, pitch_a, pitch_b, part_k, stack, a_stack, b_stack;
+};
+
+// The nearest number of TF32.
+static __device__ __forceinline__ T gemm_tf32_round(T x)
+{
+    unsigned rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+    return __uint_as_float(rounded);
+}
+
+// d += a * b, of 16 x 8 and 8 x 8 elements.
+static __device__ __forceinline__ void gemm_tf32_mma(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// A block makes BM x BN elements, each warp WM x WN.
+template <int BM, int BN, int WM, int WN, int STAGES>
+static __device__ __forceinline__ void gemm_tf32_make(const gemm_tf32_call &g)
+{
+    constexpr int E = sizeof(T), V = 16 / E, ROW_A = 128, STEP_K = ROW_A / E; // bytes of a row of a, and its elements
+    constexpr int THREADS = BM / WM * (BN / WN) * 32, TURN = THREADS / 8;     // eight copies make 128 bytes of a row
+    constexpr int ROW_B = BN * E, BYTES_A = BM * ROW_A, BYTES = BYTES_A + STEP_K * ROW_B, GROUP = 8;
+    constexpr int TM = WM / 16, TN = WN / 8, MMAS = ROW_A / 32, MMA_K = 32 / E;
+
+    // Who am I: the block's product of a stack, part of k, and tile of c, in order down the columns of a band of GROUP
+    // tiles.
+    const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
+    if (item >= g.stack)
+        return;
+    const long long tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
+    const long long part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
+    const long long band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
+    const long long band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
+    const long long first_row = (band + in_band % band_tiles) * BM, first_col = in_band / band_tiles * BN;
+    const long long first_k = part * g.part_k, end_k = first_k + g.part_k < g.k ? first_k + g.part_k : g.k;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warp_row = warp / (BN / WN) * WM, warp_col = warp % (BN / WN) * WN;
+
+    // What do I stage: of every TURN-th row 16 bytes; zeros stand for what is outside. Rows of b are xored so that the
+    // four that eight lanes read at once differ.
+    const auto spread = [](int i) { return i % 4 * 2; };
+    const int row = threadIdx.x / 8, chunk = threadIdx.x % 8;
+    const T *from_a = g.a + item * g.a_stack + (first_row + row) * g.pitch_a + first_k + chunk * V;
+    const T *from_b = g.b + item * g.b_stack + (first_k + row) * g.pitch_b + first_col + chunk * V;
+    const long long rows_a = g.m - first_row - row, cols_b = g.n - first_col - chunk * V;
+    long long left_a = end_k - first_k - chunk * V, left_b = end_k - first_k - row;
+    const unsigned base = (unsigned)__cvta_generic_to_shared(gemm_tf32_staged);
+    const unsigned to_a = base + row * ROW_A + (chunk ^ row % 8) * 16;
+    const unsigned to_b = base + BYTES_A + row * ROW_B + (chunk ^ spread(row)) * 16;
+    const auto copy = [](unsigned to, const T *from, bool inside) {
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(inside ? 16 : 0)
+                     : "memory");
+    };
+    const auto stage = [&](int slot) {
+#pragma unroll
+        for (int i = 0; i < BM; i += TURN)
+            copy(to_a + slot * BYTES + i * ROW_A, from_a + i * g.pitch_a, left_a > 0 && i < rows_a);
+#pragma unroll
+        for (int i = 0; i < STEP_K * ROW_B / 128; i += TURN) {
+            const int r = i % STEP_K, across = i / STEP_K * 128;
+            copy(to_b + slot * BYTES + r * ROW_B + across, from_b + r * g.pitch_b + across / E,
+                 r < left_b && across / E < cols_b);
+        }
+        from_a += STEP_K;
+        from_b += STEP_K * g.pitch_b;
+        left_a -= STEP_K;
+        left_b -= STEP_K;
+    };
+    const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
+
+    // What do I read: a row of 16 bytes of a, for each of four blocks of 8 rows and 4 columns; and of b 16 bytes of a
+    // row for each 32 columns.
+    const unsigned my_a = (warp_row + lane % 16) * ROW_A + (lane / 16 ^ lane % 8) * 16;
+    const unsigned my_b = BYTES_A + lane % 4 * ROW_B + warp_col * E + (lane / 4 ^ spread(lane)) * 16;
+    unsigned part_a[2][TM][4], part_b[2][TN][2];
+    const auto read = [&](int slot, int step, unsigned (&x)[TM][4], unsigned (&y)[TN][2]) {
+        const unsigned from = base + slot * BYTES;
+#pragma unroll
+        for (int i = 0; i < TM; ++i)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(x[i][0]), "=r"(x[i][1]), "=r"(x[i][2]), "=r"(x[i][3])
+                         : "r"(from + (my_a ^ step * 32) + i * 16 * ROW_A)
+                         : "memory");
+#pragma unroll
+        for (int j = 0; j < TN * 2; j += 4) {
+            const int h = j / TN, tile = j % TN;
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(y[tile][h]), "=r"(y[tile + 1][h]), "=r"(y[tile + 2][h]), "=r"(y[tile + 3][h])
+                         : "r"(from + my_b + tile * 8 * E + (step * MMA_K + h * 4) * ROW_B)
+                         : "memory");
+        }
+    };
+
+    // The first steps. One group each, so that counting groups counts steps; some may be empty.
+    const long long steps = (end_k - first_k + STEP_K - 1) / STEP_K;
+    for (int step = 0; step < STAGES - 1; ++step) {
+        if (step < steps)
+            stage(step);
+        commit();
+    }
+    const auto await = [] {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+
+        // A step's tiles were copied by all threads: none may read them before the last has waited for its part. And
+        // those of the step before were read by all: none may overwrite them before the last has read.
+        __syncthreads();
+    };
+    T sum[TM][TN][4] = {};
+    int slot = 0, free_slot = STAGES - 1;
+    await();
+    if (steps > 0)
+        read(slot, 0, part_a[0], part_b[0]);
+#pragma unroll 1
+    for (long long step = 0; step < steps; ++step) {
+#pragma unroll
+        for (int i = 0; i < MMAS; ++i) {
+            if (i == MMAS - 1) { // behind the last step there is none to read: its own serves, and is not used
+                slot = step + 1 == steps ? slot : slot + 1 == STAGES ? 0 : slot + 1;
+                await();
+            }
+            read(slot, (i + 1) % MMAS, part_a[(i + 1) % 2], part_b[(i + 1) % 2]);
+            if (i == 0) {
+                if (step + STAGES - 1 < steps)
+                    stage(free_slot);
+                commit();
+                free_slot = free_slot + 1 == STAGES ? 0 : free_slot + 1;
+            }
+#pragma unroll
+            for (int j = 0; j < TN * TM; ++j) { // up and down, so that each mma shares an operand with the last
+                const int col = j / TM, at = col % 2 ? TM - 1 - j % TM : j % TM;
+                gemm_tf32_mma(sum[at][col], part_a[i % 2][at], part_b[i % 2][col]);
+            }
+        }
+    }
+
+    // Write: of four tiles, a lane has eight neighbours in a row.
+    T *const to = g.c + (part * g.stack + item) * g.m * g.n;
+    const bool whole = g.n % 4 == 0;
+#pragma unroll
+    for (int i = 0; i < TM * 2; ++i) {
+        const long long at = first_row + warp_row + i * 8 + lane / 4;
+        if (at >= g.m)
+            continue;
+#pragma unroll
+        for (int j = 0; j < TN * 2; j += 4) {
+            const int h = j / TN, tile = j % TN;
+            const long long col = first_col + warp_col + tile * 8 + lane % 4 * 8 + h * 4;
+            T side[4];
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+                side[e] = sum[i / 2][tile + e][i % 2 * 2 + h];
+            if (whole && col < g.n)
+                *reinterpret_cast<float4 *>(to + at * g.n + col) = make_float4(side[0], side[1], side[2], side[3]);
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+                if (!whole && col + e < g.n)
+                    to[at * g.n + col + e] = side[e];
+        }
+    }
+}
+
+// Copies both operands, rounded, into rows of pitch_a and pitch_b elements; zeros fill them up. A block copies tiles of
+// 64 x 64: 16 bytes a thread where rows of the operand allow it, else through shared memory, so that reads and writes
+// are of neighbours, whichever way the operand lies.
+extern "C" __global__ void __launch_bounds__(256)
+gemm_tf32_lay_out(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ to_a, T *__restrict__ to_b,
+                  long long m, long long k, long long n, long long a_row, long long a_col, long long b_row,
+                  long long b_col, long long pitch_a, long long pitch_b, long long tiles_a, long long stack,
+                  long long a_stack, long long b_stack)
+{
+    constexpr int SIDE = 64, TURN = 256 / SIDE;
+    __shared__ T tile[SIDE][SIDE + 1];
+    const bool is_a = blockIdx.x < tiles_a;
+    const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y, by_item = is_a ? a_stack : b_stack;
+    if (item >= stack || (item > 0 && by_item == 0)) // one that all products share is laid out once
+        return;
+    const long long rows = is_a ? m : k, cols = is_a ? k : n, pitch = is_a ? pitch_a : pitch_b;
+    const long long by_row = is_a ? a_row : b_row, by_col = is_a ? a_col : b_col;
+    const long long order = is_a ? blockIdx.x : blockIdx.x - tiles_a, across = (pitch + SIDE - 1) / SIDE;
+    const long long first_row = order / across * SIDE, first_col = order % across * SIDE;
+    const T *const from = (is_a ? a : b) + item * by_item;
+    T *const to = (is_a ? to_a : to_b) + item * rows * pitch;
+    if (by_col == 1 && by_row % 4 == 0 && cols % 4 == 0 && (size_t)from % 16 == 0) {
+        const long long col = first_col + threadIdx.x % 16 * 4;
+#pragma unroll
+        for (int i = threadIdx.x / 16; i < SIDE; i += 16)
+            if (first_row + i < rows && col < cols) {
+                const float4 x = *reinterpret_cast<const float4 *>(from + (first_row + i) * by_row + col);
+                *reinterpret_cast<float4 *>(to + (first_row + i) * pitch + col) = make_float4(
+                    gemm_tf32_round(x.x), gemm_tf32_round(x.y), gemm_tf32_round(x.z), gemm_tf32_round(x.w));
+            }
+        return;
+    }
+    const int x = threadIdx.x % SIDE, y = threadIdx.x / SIDE;
+#pragma unroll 4
+    for (int i = y; i < SIDE; i += TURN) {
+        const int r = by_col == 1 ? i : x, s = by_col == 1 ? x : i; // neighbours in memory to neighbouring threads
+        const bool inside = first_row + r < rows && first_col + s < cols;
+        tile[r][s] = inside ? gemm_tf32_round(from[(first_row + r) * by_row + (first_col + s) * by_col]) : T(0);
+    }
+
+    // A thread writes what others have read.
+    __syncthreads();
+#pragma unroll 4
+    for (int i = y; i < SIDE; i += TURN)
+        if (first_row + i < rows && first_col + x < pitch)
+            to[(first_row + i) * pitch + first_col + x] = tile[i][x];
+}
+
+// Adds the sums of all parts of k: a group of lanes makes one element, each lane every so many parts.
+extern "C" __global__ void __launch_bounds__(256)
+gemm_tf32_add(const T *__restrict__ sums, T *__restrict__ c, long long elements, long long parts, long long lanes)
+{
+    const long long i = (blockIdx.x * 256ll + threadIdx.x) / lanes;
+    const int lane = int(threadIdx.x % lanes);
+    T sum = 0;
+#pragma unroll 4
+    for (long long part = lane; part < parts; part += lanes)
+        sum += i < elements ? sums[part * elements + i] : T(0);
+    for (int other = int(lanes) / 2; other > 0; other /= 2)
+        sum += __shfl_xor_sync(~0u, sum, other);
+    if (lane == 0 && i < elements)
+        c[i] = sum;
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2)
+gemm_tf32_small(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k,
+                long long n, long long pitch_a, long long pitch_b, long long part_k, long long stack,
+                long long a_stack, long long b_stack)
+{
+    gemm_tf32_make<64, 128, 32, 32, 4>({a, b, c, m, k, n, pitch_a, pitch_b, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1)
+gemm_tf32(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k, long long n,
+          long long pitch_a, long long pitch_b, long long part_k, long long stack, long long a_stack,
+          long long b_stack)
+{
+    gemm_tf32_make<128, 256, 64, 64, 4>({a, b, c, m, k, n, pitch_a, pitch_b, part_k, stack, a_stack, b_stack});
+}
