@@ -4,39 +4,47 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* As in gemm/vector.cu: threads of a block, rows of a group of lanes, bytes of a read, vectors at a time. */
-enum { THREADS = 256, GROUP_ROWS = 4, READ_BYTES = 16, VECTORS_MOST = 8, WARPS = 8 };
+/* As in gemm/vector.cu: threads of a block along and across k, rows of a group of lanes where there are several vectors,
+ * bytes of a read, vectors at a time, reads of a lane at a time. */
+enum { THREADS = 256, THREADS_ACROSS = 1024, GROUP_ROWS = 4, READ_BYTES = 16, VECTORS_MOST = 8, BATCH = 8 };
 
-/* Blocks for each multiprocessor below which k is cut, the least length of a part, and the elements of a lane below
- * which a row has fewer lanes: by trial on an H200. */
-enum { BLOCKS_EACH = 4, PART_LEAST = 128, LANE_LEAST = 16 };
+/* By trial on an H200: lanes of a row at least, and where there are many rows; reads of a lane below which a row has
+ * fewer lanes; bytes of a matrix of which a lane reads 16 at once across k; the least length of a part along and across
+ * k, and of one with several vectors, and the blocks of a multiprocessor below which k is cut. */
+enum { LANES_LEAST = 16, LANES_MANY = 64, MANY_THREADS = 1024, LANE_READS = 4, LANE_LEAST = 16 };
+enum { WIDE_BYTES = 1 << 23, PART_ALONG = 1024, PART_ACROSS = 512, PART_STAGED = 128, PARTS_MOST = 64 };
+enum { BLOCKS_ALONG = 2, BLOCKS_ACROSS = 2, BLOCKS_STAGED = 4 };
+
+/* Microseconds on an H200: of a launch; of a batch of reads of a lane; of the last block, which adds parts. */
+static const double START = 2.6, TURN = 0.62, LAST = 1.3;
+
+/* Bytes of the matrix a microsecond, and how much longer single elements take. */
+static const double PACE = 4.45e6, ODD = 1.1;
+
+/* For several vectors along k: of a turn of a group of lanes, how much each vector more adds to it, of adding up a sum
+ * over a pair of lanes, of staging 256 elements, of what is left of a block's; and the blocks of a multiprocessor. */
+static const double STAGED_TURN = 0.35, STAGED_VECTOR = 0.10, STAGED_PAIR = 0.029, STAGE = 0.2, STAGED_END = 2.87;
+enum { STAGED_RESIDENT = 3, STAGED = 256 };
 
 /* The matrix and the vectors: strides in elements, by row or vector, along k, and from one product to the next. */
 typedef struct vector_shape {
     bool a_is_matrix, along; /* rows of the matrix lie along k, or across it */
-    int64_t rows, vectors;
+    int64_t rows, vectors, k, stack;
     int64_t w_row, w_i, w_stack, x_r, x_i, x_stack, c_row, c_r;
 } vector_shape;
 
 static vector_shape describe(const smk_request *request)
 {
     const int64_t m = request->dimensions[SMK_GEMM_M], n = request->dimensions[SMK_GEMM_N];
+    const int64_t k = request->dimensions[SMK_GEMM_K], stack = smk_plan_stack(request);
     const smk_gemm_strides s = smk_plan_gemm_strides(request);
-    vector_shape shape =
-        n <= m ? (vector_shape){true, false, m, n, s.a_row, s.a_col, s.a_stack, s.b_col, s.b_row, s.b_stack, n, 1}
-               : (vector_shape){false, false, n, m, s.b_col, s.b_row, s.b_stack, s.a_row, s.a_col, s.a_stack, 1, n};
+    vector_shape shape = n <= m ? (vector_shape){true,    false,     m,       n,       k,         stack, s.a_row,
+                                                 s.a_col, s.a_stack, s.b_col, s.b_row, s.b_stack, n,     1}
+                                : (vector_shape){false,   false,     n,       m,       k,         stack, s.b_col,
+                                                 s.b_row, s.b_stack, s.a_row, s.a_col, s.a_stack, 1,     n};
     shape.along = llabs(shape.w_i) <= llabs(shape.w_row);
     return shape;
 }
-
-/* Microseconds on an H200: of a launch; of a turn of a group of lanes, or of the warps of a stripe, and how much each
- * vector more adds to it; of adding up a sum over a pair of lanes, and staging 256 elements of a vector; of what is left
- * of a block's; and how many times its bytes the matrix takes, and its passes where rows begin at odd addresses. */
-typedef struct vector_times {
-    double start, turn, vector, pair, stage, end, reads, odd;
-} vector_times;
-
-enum { RESIDENT = 3, STAGED = 256 };
 
 static const char *name_part(bool along, int64_t at_once)
 {
@@ -45,88 +53,152 @@ static const char *name_part(bool along, int64_t at_once)
     return names[along][at_once == 8 ? 3 : at_once / 2];
 }
 
-static int64_t round_to_power(int64_t value, int64_t most)
+static int64_t round_to_power(int64_t value, int64_t least, int64_t most)
 {
-    int64_t power = 1;
+    int64_t power = least;
     while (power < value && power < most) {
         power *= 2;
     }
     return power;
 }
 
-/* The blocks of a turn over the matrix go in rounds. */
-static double predict(const smk_request *request, const vector_shape *shape, int64_t blocks, int64_t lanes,
-                      smk_gemm_parts parts, int64_t at_once)
+/* How the work is divided. */
+typedef struct division {
+    int64_t at_once, passes; /* vectors */
+    int64_t lanes;           /* of a row; across k neighbours of a lane */
+    int64_t row_blocks, threads;
+    smk_gemm_parts parts;
+    double time_us;
+} division;
+
+static int64_t count_multiprocessors(const smk_request *request)
 {
-    static const vector_times along = {0.5, 0.35, 0.10, 0.029, 0.2, 2.87, 1.3, 0.0};
-    static const vector_times across = {2.6, 0.38, 0.03, 0.0, 0.0, 0.06, 1.12, 0.29};
-    const vector_times *times = shape->along ? &along : &across;
-    const int64_t count = request->machine->multiprocessors > 0 ? request->machine->multiprocessors : 1;
-    const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
-    const double rounds = ceil((double)blocks / (double)(count * RESIDENT));
-    const double passes = ceil((double)parts.part_k / (double)(shape->along ? lanes * pack : pack * WARPS));
-    const bool is_odd = (shape->along ? smk_gemm_model_odd(shape->w_row, shape->w_i)
-                                      : smk_gemm_model_odd(shape->w_i, shape->w_row)) > 0;
-    const double odd = is_odd ? 1.0 + times->odd : 1.0;
-    const double item = (double)request->item_bytes, vectors = (double)at_once;
-    const double stack = shape->w_stack != 0 ? (double)smk_plan_stack(request) : 1.0;
-    const double matrix = item * (double)shape->rows * (double)request->dimensions[SMK_GEMM_K] * stack;
-    const double reads = smk_gemm_model_bytes(matrix) * times->reads * odd;
-    const double work = (passes * times->turn * (1.0 + times->vector * vectors) * odd +
-                         GROUP_ROWS * vectors * log2((double)lanes) * times->pair +
-                         times->stage * vectors * (double)parts.part_k / STAGED + times->end) *
-                        rounds;
-    return times->start + (work > reads ? work : reads) * ceil((double)shape->vectors / vectors) +
-           smk_gemm_model_bytes(item * (double)smk_plan_gemm_elements(request)) +
-           smk_gemm_model_add(request, parts.count);
+    return request->machine->multiprocessors > 0 ? (int64_t)request->machine->multiprocessors : 1;
 }
 
-static smk_status add_matrix_step(const smk_request *request, const vector_shape *shape, smk_plan *plan,
-                                  smk_gemm_parts *parts, smk_error *error)
+/* Blocks of one part: all of the stack. */
+static int64_t count_blocks(const vector_shape *shape, const division *made)
 {
-    const int64_t k = request->dimensions[SMK_GEMM_K], stack = smk_plan_stack(request);
+    int64_t blocks = 0;
+    return __builtin_mul_overflow(made->row_blocks, made->passes, &blocks) ||
+                   __builtin_mul_overflow(blocks, shape->stack, &blocks)
+               ? INT64_MAX
+               : blocks;
+}
+
+static void cut(const smk_request *request, const vector_shape *shape, division *made, int64_t each, int64_t least)
+{
+    const int64_t blocks = count_blocks(shape, made), wanted = count_multiprocessors(request) * each;
+    const int64_t most = blocks < INT64_MAX / PARTS_MOST ? blocks * PARTS_MOST : blocks;
+    made->parts = smk_plan_gemm_cut(request, blocks, wanted < most ? wanted : most, least,
+                                    READ_BYTES / (int64_t)request->item_bytes);
+}
+
+static double measure_matrix(const smk_request *request, const vector_shape *shape)
+{
+    const double items = shape->w_stack != 0 ? (double)shape->stack : 1.0;
+    return (double)request->item_bytes * (double)shape->rows * (double)shape->k * items;
+}
+
+/* Of a division in which each block of `resident` on a multiprocessor makes so many batches of reads. */
+static double predict(const smk_request *request, const vector_shape *shape, const division *made, double batches,
+                      double resident, bool is_odd)
+{
+    const double blocks = (double)count_blocks(shape, made) * (double)made->parts.count;
+    const double rounds = ceil(blocks / ((double)count_multiprocessors(request) * resident));
+    const double reads = measure_matrix(request, shape) / PACE * (is_odd ? ODD : 1.0) * (double)made->passes;
+    const double waits = batches * TURN * rounds;
+    return START + (waits > reads ? waits : reads + TURN) + (made->parts.count > 1 ? LAST : 0.0);
+}
+
+/* One vector: a row has as many lanes as have a few reads each. */
+static division divide_along(const smk_request *request, const vector_shape *shape)
+{
+    const bool is_odd = smk_gemm_model_odd(shape->w_row, shape->w_i) > 0 || shape->x_i != 1;
+    const int64_t pack = is_odd ? 1 : READ_BYTES / (int64_t)request->item_bytes;
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS};
+    const bool is_many = (double)shape->rows * (double)shape->stack * LANES_MANY >=
+                         (double)count_multiprocessors(request) * MANY_THREADS;
+    made.lanes =
+        round_to_power(smk_plan_divide_up(shape->k, pack * LANE_READS), LANES_LEAST, is_many ? LANES_MANY : THREADS);
+    made.row_blocks = smk_plan_divide_up(shape->rows, THREADS / made.lanes);
+    cut(request, shape, &made, BLOCKS_ALONG, PART_ALONG);
+    const double batches = ceil((double)made.parts.part_k / (double)(made.lanes * pack * BATCH));
+    made.time_us = predict(request, shape, &made, batches, 2048.0 / THREADS / 2.0, is_odd);
+    return made;
+}
+
+/* Several vectors, staged in shared memory. */
+static division divide_staged(const smk_request *request, const vector_shape *shape)
+{
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
-    const bool along = shape->along;
-    const int64_t at_once = round_to_power(shape->vectors, VECTORS_MOST);
-    const int64_t lanes = round_to_power(smk_plan_divide_up(k, LANE_LEAST), SMK_WARP_SIZE);
-    const int64_t block_rows = along ? THREADS / lanes * GROUP_ROWS : SMK_WARP_SIZE * pack;
-    const int64_t row_blocks = smk_plan_divide_up(shape->rows, block_rows);
-    const int64_t passes = smk_plan_divide_up(shape->vectors, at_once);
-    int64_t blocks = 0; /* without parts */
-    if (__builtin_mul_overflow(row_blocks, passes, &blocks) || __builtin_mul_overflow(blocks, stack, &blocks)) {
-        blocks = INT64_MAX;
-    }
-    *parts =
-        smk_plan_gemm_cut(request, blocks, (int64_t)request->machine->multiprocessors * BLOCKS_EACH, PART_LEAST, pack);
-    if (passes > UINT16_MAX || row_blocks > INT32_MAX / parts->count) {
-        return smk_status_fail(error, SMK_LAUNCH,
-                               "gemm variant 'vector': %lld blocks by %lld, a grid has %d by %d at most",
-                               (long long)row_blocks, (long long)passes, INT32_MAX, UINT16_MAX);
-    }
+    division made = {.at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS};
+    made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
+    made.lanes = round_to_power(smk_plan_divide_up(shape->k, LANE_LEAST), 1, SMK_WARP_SIZE);
+    made.row_blocks = smk_plan_divide_up(shape->rows, THREADS / made.lanes * GROUP_ROWS);
+    cut(request, shape, &made, BLOCKS_STAGED, PART_STAGED);
+    const double blocks = (double)count_blocks(shape, &made) / (double)made.passes * (double)made.parts.count;
+    const double rounds = ceil(blocks / (double)(count_multiprocessors(request) * STAGED_RESIDENT));
+    const double steps = ceil((double)made.parts.part_k / (double)(made.lanes * pack)), vectors = (double)made.at_once;
+    const double work = steps * STAGED_TURN * (1.0 + STAGED_VECTOR * vectors) +
+                        GROUP_ROWS * vectors * log2((double)made.lanes) * STAGED_PAIR +
+                        STAGE * vectors * (double)made.parts.part_k / STAGED + STAGED_END;
+    const double reads = 1.1 * measure_matrix(request, shape) / PACE;
+    made.time_us = START + (work * rounds > reads ? work * rounds : reads) * (double)made.passes +
+                   (made.parts.count > 1 ? LAST : 0.0);
+    return made;
+}
+
+static division divide_across(const smk_request *request, const vector_shape *shape)
+{
+    const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
+    const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0 || shape->rows % pack != 0;
+    division made = {.at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS_ACROSS};
+    made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
+    const int64_t narrower = made.at_once > 4 ? 4 : made.at_once > 2 ? 2 : 1;
+    const bool is_wide = !is_odd && pack > narrower && measure_matrix(request, shape) >= WIDE_BYTES;
+    made.lanes = is_wide ? pack / narrower : 1;
+    made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * made.lanes);
+    cut(request, shape, &made, BLOCKS_ACROSS, PART_ACROSS);
+    const double at_a_time = made.at_once == 1 && made.lanes == 1 ? BATCH : made.at_once < 8 ? 4 : 2;
+    const double batches = ceil((double)made.parts.part_k / (THREADS_ACROSS / SMK_WARP_SIZE * at_a_time));
+    const double staged = 0.2 * (double)made.at_once;
+    made.time_us = predict(request, shape, &made, batches, 1.0, is_odd) + 0.5 + staged;
+    return made;
+}
+
+/* (matrix, vectors, c, tickets, sums, rows, k, vectors, strides, part_k, parts, lanes, strides of the stack). */
+static void add_step(const smk_request *request, const vector_shape *shape, const division *made, smk_plan *plan)
+{
+    const int64_t parts = made->parts.count;
+    const int64_t tickets = parts == 1 ? 0 : count_blocks(shape, made) * (int64_t)sizeof(uint32_t);
+    const int64_t sums = smk_plan_divide_up(tickets, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
     smk_step *step = &plan->step[plan->step_count++];
-    step->part = name_part(along, at_once);
-    step->grid = (smk_dim3){(uint32_t)(row_blocks * parts->count), (uint32_t)passes, (uint32_t)stack};
-    step->block = (smk_dim3){THREADS, 1, 1};
+    step->part = name_part(shape->along, made->at_once);
+    step->grid = (smk_dim3){(uint32_t)(made->row_blocks * parts), (uint32_t)made->passes, (uint32_t)shape->stack};
+    step->block = (smk_dim3){(uint32_t)made->threads, 1, 1};
     smk_plan_add(step, SMK_SOURCE_OPERAND, shape->a_is_matrix ? SMK_GEMM_A : SMK_GEMM_B);
     smk_plan_add(step, SMK_SOURCE_OPERAND, shape->a_is_matrix ? SMK_GEMM_B : SMK_GEMM_A);
-    smk_plan_gemm_add_target(step, *parts, 0);
-    const int64_t numbers[] = {
-        shape->rows,  k,          shape->vectors, shape->w_row, shape->w_i,     shape->x_i,    shape->x_r,
-        shape->c_row, shape->c_r, parts->part_k,  lanes,        shape->w_stack, shape->x_stack};
+    smk_plan_add(step, SMK_SOURCE_OPERAND, SMK_GEMM_C);
+    smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
+    smk_plan_add(step, SMK_SOURCE_WORKSPACE, sums);
+    const int64_t numbers[] = {shape->rows, shape->k,    shape->vectors, shape->w_row,  shape->w_i,
+                               shape->x_i,  shape->x_r,  shape->c_row,   shape->c_r,    made->parts.part_k,
+                               parts,       made->lanes, shape->w_stack, shape->x_stack};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         smk_plan_add(step, SMK_SOURCE_NUMBER, numbers[i]);
     }
+    plan->restores_workspace = plan->adds_parts = parts > 1;
+    plan->workspace_bytes = parts > 1 ? (uint64_t)(sums + smk_plan_gemm_parts_bytes(request, made->parts)) : 0;
     plan->takes_layout = true;
-    plan->time_us = predict(request, shape, row_blocks * parts->count * stack, lanes, *parts, at_once);
-    return SMK_OK;
+    plan->parts = parts;
+    plan->time_us =
+        made->time_us + smk_gemm_model_bytes((double)request->item_bytes * (double)smk_plan_gemm_elements(request));
 }
 
-/* (matrix, vectors, sums, rows, k, vectors, strides, part_k, lanes, strides of the stack), then for several parts: add
- * (sums, c, elements, parts, lanes). */
 smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_error *error)
 {
     smk_plan single = {.step_count = 0}, made = {.step_count = 0};
-    smk_gemm_parts parts;
     smk_request request = *given;
     smk_status status = smk_plan_single(&request, &single, error);
     if (status != SMK_OK || single.step_count == 0) {
@@ -136,13 +208,16 @@ smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_er
     made.takes_stack = smk_plan_stack(given) <= UINT16_MAX;
     request.stack = made.takes_stack ? given->stack : 1;
     const vector_shape shape = describe(&request);
-    status = add_matrix_step(&request, &shape, &made, &parts, error);
-    if (status != SMK_OK) {
-        return status;
+    const division divided = !shape.along         ? divide_across(&request, &shape)
+                             : shape.vectors == 1 ? divide_along(&request, &shape)
+                                                  : divide_staged(&request, &shape);
+    if (divided.passes > UINT16_MAX || divided.row_blocks > INT32_MAX / divided.parts.count ||
+        divided.parts.part_k > INT32_MAX / 2) {
+        return smk_status_fail(error, SMK_LAUNCH,
+                               "gemm variant 'vector': %lld blocks by %lld, a grid has %d by %d at most",
+                               (long long)divided.row_blocks, (long long)divided.passes, INT32_MAX, UINT16_MAX);
     }
-    smk_plan_gemm_add_sums(&made, &request, parts, 0, THREADS);
-    made.parts = parts.count;
-    made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(&request, parts);
+    add_step(&request, &shape, &divided, &made);
     *plan = made;
     return SMK_OK;
 }

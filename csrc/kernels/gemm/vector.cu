@@ -1,83 +1,202 @@
 // gemm / vector
 //
-// What     c[row][col] = sum over i of a[row][i] * b[i][col]; a is (m, k), b is (k, n), c is (m, n), row-major.
+// What     c[row][col] = sum over i of a[row][i] * b[i][col]; a is (m, k), b is (k, n), c is (m, n), or any arrays of
+//          these shapes: their strides are parameters.
 // Idea     With a vector for an operand, or a matrix of few rows or columns, nothing is used often enough for tiles:
 //          the other operand, here the matrix, is read once, and the time is that of its bytes. So all that counts is
-//          wide reads, many of them under way at once.
-//          - Its rows lie along k (b is the vector): a group of `lanes` lanes takes ROWS rows (rows), each lane
-//            16 bytes of each row, and at the end the lanes of the group add up what they have.
-//          - Its rows lie across k (a is the vector): a warp takes a stripe of 32 x 16 bytes (columns), which it walks
-//            down, and the warps of a block take turns with the rows and add up their sums at the end.
-//          - The vector, of which there are R at a time, is staged in shared memory, DEPTH of k at a time.
-//          - Where that makes too few blocks, k is cut into parts, whose sums are added in order (add; gemm/split_k).
+//          wide reads, many of them under way at once, and nothing that waits between them: a vector comes through the
+//          L1 cache, with no barrier.
+//          - Its rows lie along k (b is the vector): a group of `lanes` lanes takes a row, each lane 16 bytes at a
+//            time, and at the end the lanes of the group add up what they have. Several vectors are staged in shared
+//            memory, and serve ROWS rows of a group.
+//          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the 32
+//            warps of a block take turns with the rows and add up their sums at the end.
+//          - Where that makes too few blocks, k is cut into parts. The block that draws the last ticket of its rows
+//            adds the sums of all parts, always in their order (gemm/split_k has a launch for it), and leaves tickets
+//            and sums 0, as the next call wants them.
 //          - One launch makes a stack of products: blockIdx.z is the item.
-// Differs  from gemm/split_k: no tiles; the vectors alone go through shared memory.
+// Differs  from gemm/split_k: no tiles, no second launch.
 // Claims   shared.load.conflicts = 0
 // Length   more than an exhibit has: it is the fast one for vectors, and has both orientations.
-// Source   the shape of BLAS's gemv; measured on an H200
+// Source   the shape of BLAS's gemv; the last block as in the CUDA C++ Programming Guide, "Memory Fence Functions";
+//          measured on an H200
 
-struct alignas(16) gemm_vector_pack {
-    static constexpr int V = 16 / sizeof(T), WARPS = 8, DEPTH = WARPS * 32 * V;
+template <int V> struct alignas(V * sizeof(T)) gemm_vector_pack {
     T at[V];
 };
 
-// Of the item of the stack. The matrix: element (row, i) at w[row * w_row + i * w_i], i along k. Vectors: element i of
-// the one with index r at x[i * x_i + r * x_r]. Sums: of the part with index p at sums[p * elements + row * c_row +
-// r * c_r], where `elements` counts those of the whole stack.
+// What a launch works on, from the item of the stack on. The matrix: element (row, i) at w[row * w_row + i * w_i], i
+// along k. Vectors: element i of the one with index r at x[i * x_i + r * x_r]. Results: at c[row * c_row + r * c_r], or
+// for several parts of k there in an array of `elements` for each, which counts those of the whole stack.
 struct gemm_vector_call {
-    const T *w, *x;
-    T *sums;
+    static constexpr int V = 16 / sizeof(T);
+    const T *__restrict__ w, *__restrict__ x;
+    T *c, *sums;
+    unsigned *tickets;
     long long rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k;
+    unsigned parts;
+
+    __device__ __forceinline__ unsigned blocks() const
+    {
+        return gridDim.x / parts; // of a part
+    }
+    __device__ __forceinline__ long long first_k() const
+    {
+        return blockIdx.x / blocks() * part_k;
+    }
+    __device__ __forceinline__ long long end_k() const
+    {
+        return first_k() + part_k < k ? first_k() + part_k : k;
+    }
+    __device__ __forceinline__ void put(long long row, long long r, T value) const
+    {
+        T *const to = parts == 1 ? c : sums + blockIdx.x / blocks() * elements;
+        if (row < rows && r < vectors)
+            to[row * c_row + r * c_r] = value;
+    }
 };
 
-// Stages R vectors from `first` to `end`, with zeros behind the last vector: an element of index i and r at
-// staged[i * to_i + r * to_r].
-template <int R>
-static __device__ __forceinline__ void gemm_vector_stage(const gemm_vector_call &g, T *staged, long long first,
-                                                         long long end, long long first_r, int to_i, int to_r)
+// Where k has parts: the last block that has put its sums of these rows and vectors adds those of all parts.
+static __device__ __forceinline__ void gemm_vector_finish(const gemm_vector_call &g, long long row, int rows, int R)
 {
-    const int count = end - first < gemm_vector_pack::DEPTH ? int(end - first) : gemm_vector_pack::DEPTH;
+    __shared__ bool is_last;
+    const long long first_r = blockIdx.y * (long long)R;
+    if (g.parts == 1)
+        return;
 
+    // Whoever sees the block's ticket sees its sums.
+    __threadfence();
+
+    // All threads' sums are in memory before the ticket is drawn.
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const long long places = (blockIdx.z * (long long)gridDim.y + blockIdx.y) * g.blocks();
+        is_last = atomicInc(g.tickets + places + blockIdx.x % g.blocks(), g.parts - 1) == g.parts - 1; // and makes it 0
+    }
+
+    // All threads must know whether it is the last one.
+    __syncthreads();
+    if (!is_last)
+        return;
+    __threadfence();
+    for (int j = threadIdx.x; j < rows * R; j += blockDim.x) {
+        const long long in_row = row + j % rows, in_r = first_r + j / rows, at = in_row * g.c_row + in_r * g.c_r;
+        T sum = 0;
+#pragma unroll 8
+        for (unsigned part = 0; part < g.parts; ++part)
+            if (in_row < g.rows && in_r < g.vectors)
+                sum += __ldcg(g.sums + part * g.elements + at);
+        for (unsigned part = 0; part < g.parts; ++part)
+            if (in_row < g.rows && in_r < g.vectors)
+                g.sums[part * g.elements + at] = 0;
+        if (in_row < g.rows && in_r < g.vectors)
+            g.c[at] = sum;
+    }
+}
+
+// Rows that lie along k, and one vector: what is read of both for the lane, BATCH packs at a time.
+template <int V>
+static __device__ __forceinline__ T gemm_vector_walk_row(const gemm_vector_call &g, const T *from, int lane, int lanes)
+{
+    constexpr int BATCH = 8;
+    const T *const with = g.x + g.first_k() * g.x_i;
+    const int count = int(g.end_k() - g.first_k()), step = lanes * V;
+    T sum = 0;
+#pragma unroll 1
+    for (int i = lane * V; i < count; i += BATCH * step) {
+        gemm_vector_pack<V> read[BATCH] = {}, x[BATCH] = {};
+#pragma unroll
+        for (int q = 0; q < BATCH; ++q)
+            if (i + q * step < count) {
+                const long long at = i + q * step;
+                read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(from + at * (V > 1 ? 1 : g.w_i));
+                x[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(with + at * (V > 1 ? 1 : g.x_i));
+            }
+#pragma unroll
+        for (int q = 0; q < BATCH; ++q)
+            for (int e = 0; e < V; ++e)
+                sum += read[q].at[e] * x[q].at[e];
+    }
+    return sum;
+}
+
+static __device__ __forceinline__ void gemm_vector_along_one(const gemm_vector_call &g, int lanes)
+{
+    constexpr int V = gemm_vector_call::V;
+    __shared__ T of_warp[8];
+
+    // Who am I: a lane of a group, which has a row. Behind the last row it is taken again, and not written.
+    const int lane = threadIdx.x % lanes, groups = 256 / lanes, group = threadIdx.x / lanes;
+    const long long first_row = blockIdx.x % g.blocks() * (long long)groups, row = first_row + group;
+    const T *const from = g.w + (row < g.rows ? row : g.rows - 1) * g.w_row + g.first_k() * g.w_i;
+    const bool whole = g.w_i == 1 && g.x_i == 1 && g.w_row % V == 0 && g.k % V == 0 && g.part_k % V == 0 &&
+                       ((size_t)g.w | (size_t)g.x) % 16 == 0;
+
+    // Read and compute: 16 bytes at a time where rows begin at multiples of them, else single elements.
+    T sum = whole ? gemm_vector_walk_row<V>(g, from, lane, lanes) : gemm_vector_walk_row<1>(g, from, lane, lanes);
+
+    // Add up: the lanes of a warp, then the warps of a group.
+    for (int other = (lanes < 32 ? lanes : 32) / 2; other > 0; other /= 2)
+        sum += __shfl_xor_sync(~0u, sum, other);
+    if (lanes > 32) {
+        if (threadIdx.x % 32 == 0)
+            of_warp[threadIdx.x / 32] = sum;
+
+        // The sums of all warps must be there before any is read.
+        __syncthreads();
+        sum = 0;
+        for (int warp = 0; warp < lanes / 32; ++warp)
+            sum += of_warp[group * (lanes / 32) + warp];
+    }
+    if (lane == 0)
+        g.put(row, blockIdx.y, sum);
+    gemm_vector_finish(g, first_row, groups, 1);
+}
+
+// Stages R vectors from `first` to `end`, with zeros behind the last vector: element i of vector r at staged[r][i].
+template <int R, int DEPTH>
+static __device__ __forceinline__ void gemm_vector_stage(const gemm_vector_call &g, T (&staged)[R][DEPTH],
+                                                         long long first, int count, long long first_r)
+{
     // All threads have read what was staged before: none may write over it earlier.
     __syncthreads();
     for (int j = threadIdx.x; j < R * count; j += 256) {
         const int r = g.x_i == 1 ? j / count : j % R, i = g.x_i == 1 ? j % count : j / R;
-        staged[i * to_i + r * to_r] = first_r + r < g.vectors ? g.x[(first + i) * g.x_i + (first_r + r) * g.x_r] : T(0);
+        staged[r][i] = first_r + r < g.vectors ? g.x[(first + i) * g.x_i + (first_r + r) * g.x_r] : T(0);
     }
 
     // All threads have staged a part of the vectors: none may read them before the last has written.
     __syncthreads();
 }
 
-// Rows that lie along k.
-template <int R> static __device__ __forceinline__ void gemm_vector_in_rows(const gemm_vector_call &g, int lanes)
+// Rows that lie along k, and several vectors.
+template <int R> static __device__ __forceinline__ void gemm_vector_along(const gemm_vector_call &g, int lanes)
 {
-    constexpr int V = gemm_vector_pack::V, DEPTH = gemm_vector_pack::DEPTH, ROWS = 4;
+    constexpr int V = gemm_vector_call::V, DEPTH = 256 * V, ROWS = 4;
     __shared__ alignas(16) T staged[R][DEPTH];
 
     // Who am I: a lane of a group, which has ROWS rows. Behind the last row it is taken again, and not written.
     const int lane = threadIdx.x % lanes, block_rows = 256 / lanes * ROWS;
-    const long long row_blocks = (g.rows + block_rows - 1) / block_rows, part = blockIdx.x / row_blocks;
-    const long long row = blockIdx.x % row_blocks * block_rows + threadIdx.x / lanes * ROWS, first_r = blockIdx.y * R;
-    const long long first_k = part * g.part_k, end = first_k + g.part_k < g.k ? first_k + g.part_k : g.k;
+    const long long first_row = blockIdx.x % g.blocks() * (long long)block_rows, end = g.end_k();
+    const long long row = first_row + threadIdx.x / lanes * ROWS, first_r = blockIdx.y * (long long)R;
     const bool whole = g.w_i == 1 && g.w_row % V == 0 && g.part_k % V == 0 && (size_t)g.w % 16 == 0;
     const T *from[ROWS];
     for (int q = 0; q < ROWS; ++q)
         from[q] = g.w + (row + q < g.rows ? row + q : g.rows - 1) * g.w_row;
 
     T sum[ROWS][R] = {};
-    for (long long first = first_k; first < end; first += DEPTH) {
-        gemm_vector_stage<R>(g, staged[0], first, end, first_r, 1, DEPTH);
+    for (long long first = g.first_k(); first < end; first += DEPTH) {
+        const int count = end - first < DEPTH ? int(end - first) : DEPTH, packs = whole ? count / V : 0;
+        gemm_vector_stage(g, staged, first, count, first_r);
 
         // Read and compute: vectors of 16 bytes where rows begin at multiples of them, then single elements.
-        const int count = end - first < DEPTH ? int(end - first) : DEPTH, packs = whole ? count / V : 0;
 #pragma unroll 2
         for (int i = lane; i < packs; i += lanes) {
-            gemm_vector_pack read[ROWS];
+            gemm_vector_pack<V> read[ROWS];
             for (int q = 0; q < ROWS; ++q)
-                read[q] = reinterpret_cast<const gemm_vector_pack *>(from[q] + first)[i];
+                read[q] = reinterpret_cast<const gemm_vector_pack<V> *>(from[q] + first)[i];
             for (int r = 0; r < R; ++r) {
-                const gemm_vector_pack with = reinterpret_cast<const gemm_vector_pack *>(staged[r])[i];
+                const auto with = reinterpret_cast<const gemm_vector_pack<V> *>(staged[r])[i];
                 for (int e = 0; e < V; ++e)
                     for (int q = 0; q < ROWS; ++q)
                         sum[q][r] += read[q].at[e] * with.at[e];
@@ -97,198 +216,199 @@ template <int R> static __device__ __forceinline__ void gemm_vector_in_rows(cons
         for (int r = 0; r < R; ++r) {
             for (int other = lanes / 2; other > 0; other /= 2)
                 sum[q][r] += __shfl_xor_sync(~0u, sum[q][r], other);
-            if (lane == 0 && row + q < g.rows && first_r + r < g.vectors)
-                g.sums[part * g.elements + (row + q) * g.c_row + (first_r + r) * g.c_r] = sum[q][r];
+            if (lane == 0)
+                g.put(row + q, first_r + r, sum[q][r]);
         }
+    gemm_vector_finish(g, first_row, block_rows, R);
 }
 
-// Rows that lie across k: the columns of the stripe are rows of the matrix.
-template <int R> static __device__ __forceinline__ void gemm_vector_in_columns(const gemm_vector_call &g)
+// Rows that lie across k: a stripe has 32 times V columns, which are rows of the matrix; BATCH of k are read at a time.
+template <int R, int V, int BATCH>
+static __device__ __forceinline__ void gemm_vector_across(const gemm_vector_call &g, T *staged)
 {
-    constexpr int V = gemm_vector_pack::V, WARPS = gemm_vector_pack::WARPS, DEPTH = gemm_vector_pack::DEPTH;
-    constexpr int WIDE = 32 * V;
-    __shared__ alignas(16) T staged[WARPS * R * WIDE]; // [DEPTH][R], and at the end [WARPS][R][WIDE]
+    constexpr int WARPS = 32, WIDE = 32 * V;
 
-    // Who am I: V columns of the stripe; neighbours where those are read in one piece.
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const long long stripes = (g.rows + WIDE - 1) / WIDE, part = blockIdx.x / stripes;
-    const long long first_col = blockIdx.x % stripes * WIDE, first_r = blockIdx.y * R;
-    const long long first_k = part * g.part_k, end = first_k + g.part_k < g.k ? first_k + g.part_k : g.k;
-    const bool whole = g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % 16 == 0;
-    const int step = whole ? 1 : 32, col = whole ? lane * V : lane;
-    const T *from[V];
+    // Who am I: V neighbours where they are read in one piece, else columns 32 apart. Past the last one another one is
+    // taken, and not written.
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, count = int(g.end_k() - g.first_k());
+    const long long first_row = blockIdx.x % g.blocks() * (long long)WIDE, first_r = blockIdx.y * (long long)R;
+    const bool whole = V > 1 && g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % (V * sizeof(T)) == 0;
+    const int col = whole ? lane * V : lane, next = whole ? 1 : 32;
+    const T *const from = g.w + g.first_k() * g.w_i, *const with = g.x + g.first_k() * g.x_i;
+    long long offset[V], r_offset[R];
     for (int e = 0; e < V; ++e)
-        from[e] = g.w + (first_col + col + e * step < g.rows ? first_col + col + e * step : 0) * g.w_row;
+        offset[e] = (first_row + col + e * next < g.rows ? first_row + col + e * next : 0) * g.w_row;
+    for (int r = 0; r < R; ++r)
+        r_offset[r] = (first_r + r < g.vectors ? first_r + r : first_r) * g.x_r;
 
+    // Read and compute.
     T sum[R][V] = {};
-    for (long long first = first_k; first < end; first += DEPTH) {
-        gemm_vector_stage<R>(g, staged, first, end, first_r, R, 1);
-        const int count = end - first < DEPTH ? int(end - first) : DEPTH;
-        const auto add = [&](int i, const gemm_vector_pack &read) {
+#pragma unroll 1
+    for (int i = warp; i < count; i += BATCH * WARPS) {
+        gemm_vector_pack<V> read[BATCH] = {};
+        T x[BATCH][R] = {};
+#pragma unroll
+        for (int q = 0; q < BATCH; ++q)
+            if (i + q * WARPS < count) {
+                const T *const at = from + (i + q * WARPS) * g.w_i, *const with_at = with + (i + q * WARPS) * g.x_i;
+                if (whole)
+                    read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(at + offset[0]);
+                for (int e = 0; e < V; ++e)
+                    if (!whole)
+                        read[q].at[e] = at[offset[e]];
+                for (int r = 0; r < R; ++r)
+                    x[q][r] = with_at[r_offset[r]];
+            }
+#pragma unroll
+        for (int q = 0; q < BATCH; ++q)
             for (int r = 0; r < R; ++r)
                 for (int e = 0; e < V; ++e)
-                    sum[r][e] += read.at[e] * staged[i * R + r];
-        };
-
-        // Read and compute.
-        if (whole) {
-#pragma unroll 4
-            for (int i = warp; i < count; i += WARPS) {
-                const T *const at = from[0] + (first + i) * g.w_i;
-                const gemm_vector_pack read = *reinterpret_cast<const gemm_vector_pack *>(at);
-                add(i, read);
-            }
-        } else {
-#pragma unroll 4
-            for (int i = warp; i < count; i += WARPS) {
-                gemm_vector_pack read;
-                for (int e = 0; e < V; ++e)
-                    read.at[e] = from[e][(first + i) * g.w_i];
-                add(i, read);
-            }
-        }
+                    sum[r][e] += read[q].at[e] * x[q][r];
     }
 
-    // All warps have read the vectors, whose place their sums take.
-    __syncthreads();
-    for (int r = 0; r < R; ++r)
+    // Add up the sums of all warps, one vector after the other, and write.
+    for (int r = 0; r < R; ++r) {
         for (int e = 0; e < V; ++e)
-            staged[(warp * R + r) * WIDE + col + e * step] = sum[r][e];
+            staged[warp * WIDE + e * 32 + lane] = sum[r][e];
 
-    // The sums of all warps are read: all must be there.
-    __syncthreads();
-    for (int j = threadIdx.x; j < R * WIDE; j += 256) {
-        T all = staged[j];
-        for (int other = 1; other < WARPS; ++other)
-            all += staged[other * R * WIDE + j];
-        if (first_r + j / WIDE < g.vectors && first_col + j % WIDE < g.rows)
-            g.sums[part * g.elements + (first_col + j % WIDE) * g.c_row + (first_r + j / WIDE) * g.c_r] = all;
+        // The sums of all warps are read: all must be there.
+        __syncthreads();
+        for (int j = threadIdx.x; j < WIDE; j += 32 * WARPS) {
+            T all = staged[j];
+            for (int other = 1; other < WARPS; ++other)
+                all += staged[other * WIDE + j];
+            g.put(first_row + (whole ? j % 32 * V + j / 32 : j), first_r + r, all);
+        }
+
+        // They were read by all: the next vector's may take their place.
+        __syncthreads();
     }
+    gemm_vector_finish(g, first_row, WIDE, R);
 }
 
-// Adds the sums of all parts: a group of lanes makes one element, each lane every so many parts.
-extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_add(const T *__restrict__ sums, T *__restrict__ c, long long elements, long long parts, long long lanes)
+// With 1 column for each lane, or with as many as 16 bytes hold, but for sums that would take too many registers.
+template <int R> static __device__ __forceinline__ void gemm_vector_across_wide(const gemm_vector_call &g, int wide)
 {
-    const long long i = (blockIdx.x * 256ll + threadIdx.x) / lanes;
-    const int lane = int(threadIdx.x % lanes);
-    T sum = 0;
-#pragma unroll 4
-    for (long long part = lane; part < parts; part += lanes)
-        sum += i < elements ? sums[part * elements + i] : T(0);
-    for (int other = int(lanes) / 2; other > 0; other /= 2)
-        sum += __shfl_xor_sync(~0u, sum, other);
-    if (lane == 0 && i < elements)
-        c[i] = sum;
+    constexpr int NARROWER = R > 4 ? 4 : R > 2 ? 2 : 1;
+    constexpr int V = gemm_vector_call::V > NARROWER ? gemm_vector_call::V / NARROWER : 1;
+    __shared__ T staged[32 * 32 * V];
+    if (wide == 1)
+        gemm_vector_across < R, 1, R == 1 ? 8 : R<8 ? 4 : 2>(g, staged);
+    else
+        gemm_vector_across < R, V, R<8 ? 4 : 2>(g, staged);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_across8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                    long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                    long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
-                    long long x_stack)
+static __device__ __forceinline__ gemm_vector_call gemm_vector_begin(const T *w, const T *x, T *c, unsigned *tickets,
+                                                                     T *sums, long long rows, long long k,
+                                                                     long long vectors, long long w_row, long long w_i,
+                                                                     long long x_i, long long x_r, long long c_row,
+                                                                     long long c_r, long long part_k, long long parts,
+                                                                     long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_columns<8>(g);
+    const long long item = blockIdx.z, elements = rows * vectors;
+    return {w + item * w_stack,
+            x + item * x_stack,
+            c + item * elements,
+            sums + item * elements,
+            tickets,
+            rows,
+            k,
+            vectors,
+            w_row,
+            w_i,
+            x_i,
+            x_r,
+            c_row,
+            c_r,
+            elements * gridDim.z,
+            part_k,
+            unsigned(parts)};
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                    long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                    long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
-                    long long x_stack)
+extern "C" __global__ void __launch_bounds__(1024)
+gemm_vector_across8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                    long long lanes, long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_columns<4>(g);
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_across_wide<8>(g, int(lanes));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                    long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                    long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
-                    long long x_stack)
+extern "C" __global__ void __launch_bounds__(1024)
+gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                    long long lanes, long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_columns<2>(g);
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_across_wide<4>(g, int(lanes));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
-                   long long x_stack)
+extern "C" __global__ void __launch_bounds__(1024)
+gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                    long long lanes, long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_columns<1>(g);
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_across_wide<2>(g, int(lanes));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_along8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
-                   long long x_stack)
+extern "C" __global__ void __launch_bounds__(1024)
+gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                   long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                   long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                   long long lanes, long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_rows<8>(g, int(lanes));
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_along4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
-                   long long x_stack)
-{
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_rows<4>(g, int(lanes));
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_across_wide<1>(g, int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
-                   long long x_stack)
+gemm_vector_along8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                   long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                   long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                   long long lanes, long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_rows<2>(g, int(lanes));
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_along<8>(g, int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-gemm_vector(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows, long long k,
-            long long vectors, long long w_row, long long w_i, long long x_i, long long x_r, long long c_row,
-            long long c_r, long long part_k, long long lanes, long long w_stack, long long x_stack)
+gemm_vector_along4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                   long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                   long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                   long long lanes, long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
-    w += item * w_stack;
-    x += item * x_stack;
-    sums += item * rows * vectors;
-    const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
-    gemm_vector_in_rows<1>(g, int(lanes));
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_along<4>(g, int(lanes));
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                   long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                   long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                   long long lanes, long long w_stack, long long x_stack)
+{
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_along<2>(g, int(lanes));
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_vector(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+            long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+            long long x_r, long long c_row, long long c_r, long long part_k, long long parts, long long lanes,
+            long long w_stack, long long x_stack)
+{
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_along_one(g, int(lanes));
 }
