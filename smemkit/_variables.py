@@ -6,7 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from . import _mangled
-from ._declarations import _compute, _read, _read_declaration, _read_declarator
+from ._declarations import (
+    _compute,
+    _read,
+    _read_declaration,
+    _read_declarator,
+    _read_mangled,
+    _read_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +37,26 @@ def find_variable(
     return _mangled.find_function(wanted, variables)
 
 
-def _list_declared(source: _Source) -> Iterator[tuple[str, bool, Element | None, Lengths]]:
-    """(name, is a pointer, element, lengths) of each variable that lies in the memory of a GPU."""
+def _list_declared(
+    source: _Source, arguments: Sequence[str]
+) -> Iterator[tuple[str, bool, Element | None, Lengths]]:
+    """(name, is a pointer, element, lengths) of each variable that lies in the memory of a GPU.
+
+    arguments are those of a template, which its variable has: types of C; "" for what is none.
+    """
     tokens = source.tokens
+    bound: dict[str, Element | None] = {}
     for i, token in enumerate(tokens):
+        if token == "template" and tokens[i + 1 : i + 2] == ["<"]:
+            named = source.split(i + 2, source.find_end(i + 1) - 1)
+            types = [_read_words(one.split()) if one else None for one in arguments]
+            bound = {
+                part[-1]: types[at] if at < len(types) else None
+                for at, part in enumerate(_cut(part) for part in named)
+                if part
+            }
+        elif token in (";", "}"):
+            bound = {}
         if token not in SPACES or (i > 0 and tokens[i - 1] in SPACES):
             continue
         end = i
@@ -47,7 +70,7 @@ def _list_declared(source: _Source) -> Iterator[tuple[str, bool, Element | None,
             end = source.find_end(end) if tokens[end] in ("{", "(", "[") else end + 1
         parts = source.split(i + 1, end)
         first = parts[0] if parts else []
-        declared = _read_declaration(source, _cut(first), {})
+        declared = _read_declaration(source, _cut(first), bound)
         if declared is None:
             continue
         yield declared.name, declared.is_pointer, declared.element, declared.lengths
@@ -104,9 +127,10 @@ def describe_variable(
     """
     source = _read(text, tuple(options))
     wanted = _mangled.demangle(name).partition("<")[0].rpartition("::")[2]
+    arguments = _read_mangled(name)[1]
     found = {
         _lay_out(source, is_pointer, element, lengths, nbytes)
-        for called, is_pointer, element, lengths in _list_declared(source)
+        for called, is_pointer, element, lengths in _list_declared(source, arguments)
         if called == wanted
     }
     return found.pop() if len(found) == 1 else None

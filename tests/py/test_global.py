@@ -116,6 +116,7 @@ __constant__ float w[2][4] = {1, 2, 3, 4}, bias;
 namespace two { __device__ int v = 9; struct S { float a; int b; }; __device__ S s[3]; }
 static __device__ int hidden = 3;
 template <int I> __constant__ double table[I];
+template <typename T, int I> __device__ T pairs[2];
 __device__ float4 quads[N * 2];
 extern "C" { __device__ unsigned long long total; }
 __constant__ real *p;
@@ -137,7 +138,7 @@ extern "C" __global__ void run()
 
 @pytest.fixture(scope="module")
 def module():
-    return smemkit.RawModule(SOURCE, name_expressions=("table<3>", "&table<5>"))
+    return smemkit.RawModule(SOURCE, name_expressions=("table<3>", "&table<5>", "pairs<short, 7>"))
 
 
 DECLARED = {
@@ -150,6 +151,7 @@ DECLARED = {
     "hidden": ("int32", ()),
     "table<3>": ("float64", (3,)),
     "&table<5>": ("float64", (5,)),
+    "pairs<short, 7>": ("int16", (2,)),
     "quads": ("float32", (16, 4)),
     "total": ("uint64", ()),
     "p": ("uint64", ()),
@@ -175,7 +177,7 @@ def test_the_initial_values(module, machine):
 
 def test_names_that_mean_nothing_or_two_variables(module):
     for name in ("v", "table", "table<4>", "three::v"):
-        with pytest.raises(smemkit.ArgumentError, match=r"it has .*table<3>, table<5>, two::v"):
+        with pytest.raises(smemkit.ArgumentError, match=r"it has .*table<3>, table<5>, .*two::v"):
             module.get_global(name, backend="sim")
 
 
