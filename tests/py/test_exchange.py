@@ -303,7 +303,7 @@ def test_read_only_memory_stays_so():
 @pytest.mark.parametrize(
     ("changes", "error", "text"),
     [
-        ({"code": 4, "bits": 16}, TypeError, "bfloat16"),
+        ({"code": 4, "bits": 8}, TypeError, "8 bits"),
         ({"code": 2, "bits": 8}, TypeError, "code 2 with 8 bits"),
         ({"lanes": 4}, TypeError, "bits x 4"),
         ({"ndim": 100}, ValueError, "100 axes"),
@@ -635,7 +635,7 @@ def test_our_table_allocates():
     assert made.tensor.shape[0] == 6 and made.tensor.data
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(made.deleter)(managed.value)
     assert not failed
-    bad = Producer(code=4, bits=16).tensor
+    bad = Producer(code=2, bits=8).tensor
     assert allocate(bad, managed, None, pointer) == -1 and not managed.value
     assert failed and failed[0][0] == b"RuntimeError"
 
