@@ -109,8 +109,6 @@ Limits
     *__restrict__, and compute the index
   - grid.sync() of cooperative groups: end the kernel where the whole grid has to wait, and launch a
     second one for the rest
-  - cuda::barrier, and cuda::pipeline of a block, compiled for sm_80 or later: compile with the
-    option -arch=compute_75, where atomics do their work
   - clusters of blocks (this_cluster, __cluster_dims__, distributed shared memory): hand the data
     over in global memory, from one launch to the next
   - matrix products of a warp group (wgmma) and of sm_100 (tcgen05): compile the kernel's path for

@@ -3,6 +3,7 @@
  *   add.u32 d, a+4, b                  add.u32 t, a, 4; add.u32 d, t, b
  *   mov.v2.f32 {a, b}, {c, d}          mov.f32 a, c; mov.f32 b, d
  *   lop3.or.b32 d|p, a, b, c, 5, q     lop3.b32 d, a, b, c, 5; setp.ne.or.b32 p, d, 0, q
+ *   mbarrier                           atomic operations on its word (expand_mbarrier.c)
  *   wmma.load, wmma.mma, wmma.store    loads, mma.sync and stores (expand_wmma.c)
  *
  * t is a new register. After the parser there are plain instructions only, and each counts as one. */
@@ -190,6 +191,9 @@ smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
     }
     if (instruction->opcode == SMK_OPCODE_LOP3 && instruction->operands[0].kind == SMK_OPERAND_LIST) {
         return expand_lookup(parser, &plain);
+    }
+    if (instruction->opcode == SMK_OPCODE_MBARRIER || smk_module_has(instruction, SMK_MODIFIER_MBARRIER)) {
+        return smk_expand_mbarrier(parser, &plain);
     }
     if (instruction->opcode == SMK_OPCODE_WMMA) {
         return smk_expand_wmma(parser, &plain);

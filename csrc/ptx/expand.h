@@ -15,6 +15,9 @@ smk_status smk_expand_finish(smk_parser *parser, smk_statement *made);
 smk_operand smk_expand_register(uint32_t index);
 smk_operand smk_expand_constant(int64_t value);
 
+/* expand_mbarrier.c: adds what an mbarrier, or a cp.async.mbarrier, stands for. */
+smk_status smk_expand_mbarrier(smk_parser *parser, const smk_statement *origin);
+
 /* expand_wmma.c: adds what a wmma.load, wmma.mma or wmma.store stands for. */
 smk_status smk_expand_wmma(smk_parser *parser, const smk_statement *origin);
 

@@ -175,7 +175,7 @@ FAULTS = [
     ("ldmatrix.sync.aligned.m8n8.x1«.global».b16 {r}, [sh];", PTX),
     ("«tex».2d.v4.f32.f32 {f, f, f, f}, [d, {f, f}];", UNSUPPORTED),
     ("cp.async«.bulk».commit_group;", UNSUPPORTED),
-    ("«mbarrier».init.shared.b64 [sh], 1;", UNSUPPORTED),
+    ("mbarrier.arrive«.expect_tx».shared.b64 _, [sh], 1;", UNSUPPORTED),
     ("«shfl».up.b32 r, s, 1, 0;", UNSUPPORTED),
     ("«vadd4».u32.u32.u32 r, s, t, r;", UNSUPPORTED),
     ("cvt.rn.satfinite«.e4m3x2».f32 h, f, f;", UNSUPPORTED),

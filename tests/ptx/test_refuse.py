@@ -47,14 +47,14 @@ def test_the_line_is_that_of_the_kernel():
     """Compilers write the names of files behind the functions; headers are inlined into a line."""
     marks = (
         ".loc 1 7 5\nmov.u32 %r1, 1;\n"
-        ".loc 2 1200 3, function_name $there, inlined_at 1 8 9\nmbarrier.init.shared.b64 [%rd1], 1;"
+        ".loc 2 1200 3, function_name $there, inlined_at 1 8 9\ntex.1d.v4.f32.s32 %r1;"
     )
     for text in (build(marks) + FILES, build(marks, before=FILES)):
         error = refuse(text)
         assert (error.source_file, error.source_line, error.kernel) == ("mine.cu", 8, "k")
         assert "[kernel k, mine.cu:8, PTX line " in str(error)
-        assert "cuda::barrier" in str(error)
-        assert "-arch=compute_75" in str(error)
+        assert "textures and surfaces" in str(error)
+        assert "const T *__restrict__" in str(error)
 
 
 def test_a_file_without_a_name():

@@ -171,7 +171,7 @@ UNSUPPORTED = [
     "tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}];",
     "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1}, {%r1}, {%r2}, {%r2};",
     "wgmma.fence.sync.aligned;",
-    "mbarrier.init.shared.b64 [%rd1], 1;",
+    "alloca.u32 %r1, 8;",
     "setmaxnreg.inc.sync.aligned.u32 64;",
 ]
 

@@ -436,7 +436,6 @@ if (i == 0) init(&barrier, 64); __syncthreads();
 tile[i] = x[i]; barrier.arrive_and_wait(); y[i] = tile[63 - i];
 """,
         lambda x: x[::-1],
-        refused="mbarrier",
     ),
     "barrier for sm_75": Kernel(
         "cuda/barrier",
@@ -453,7 +452,6 @@ tile[i] = x[i]; barrier.arrive_and_wait(); y[i] = tile[63 - i];
         "cuda/pipeline cooperative_groups.h",
         PIPELINE_OF_BLOCK,
         lambda x: x[::-1],
-        refused="mbarrier",
     ),
     "pipeline of a block for sm_75": Kernel(
         "cuda/pipeline cooperative_groups.h",
@@ -472,7 +470,6 @@ while (!__mbarrier_test_wait(&barrier, token)) { }
 y[i] = tile[63 - i];
 """,
         lambda x: x[::-1],
-        refused="mbarrier",
     ),
     # libcu++
     "atomic": Kernel(
