@@ -200,6 +200,40 @@ for advice in reports["padded"].advice:
 # multiples of 132 bytes, so it cannot. Padding is a cure for a disease that this kernel does not
 # have, and it has a side effect.
 #
+# ## Where one pad is not enough: sorting
+#
+# A *sorting network* compares elements in pairs, in an order that does not depend on their values.
+# In a step of reach r, element i meets element i + r: a warp reads r elements, leaves out r, and so
+# on. For r = 1, 2, 4, 8 and 16 its 32 lanes thus read one half of two rows of banks. **Predict**:
+# which of these steps does an unused place after each 32 elements cure?
+
+# %%
+lane = numpy.arange(32)
+print("reach   as they lie   one place unused   every second row reversed")
+for reach in (1, 2, 4, 8, 16, 32):
+    i = 2 * lane - lane % reach  # the lower element of each lane's pair
+    layouts = (i, i + i // 32, numpy.where(i // 32 % 2, i ^ 31, i))
+    counts = [smemkit.bank_access(4 * places).conflicts for places in layouts]
+    print(f"{reach:5}{counts[0]:14}{counts[1]:19}{counts[2]:28}")
+
+# %% [markdown]
+# The pad moves the second row by one bank, which suits a reach of 1 alone. The second row should
+# use the banks that the first one leaves free. Reversed, it does so at every reach, and no place is
+# lost. This is a *swizzle*: the same banks in another order. `sort` has the first and the last of
+# these layouts, and a third variant that keeps the elements in registers and needs shared memory
+# only where elements of different warps meet:
+
+# %%
+row = numpy.random.default_rng(1).permutation(4096).astype("float32")
+print("variant    conflicts   shared loads   barriers")
+for name in smemkit.variants("sort"):
+    report = smemkit.profile(smemkit.sort, row, variant=name, backend="sim")
+    assert (report.result == numpy.arange(4096)).all()
+    names = ("shared.load.conflicts", "shared.load.instructions", "barrier.count")
+    conflicts, loads, barriers = (report.counters[counter] for counter in names)
+    print(f"{name:10}{conflicts:10,}{loads:15,}{barriers:11,}")
+
+# %% [markdown]
 # ## On a GPU
 #
 # Counters are not time. These are times: of the GPU of this machine, or, where there is none,

@@ -163,6 +163,24 @@ for name in names:
     print(f"{name:12}" + "".join(f"{count:10,}" for count in row))
 
 # %% [markdown]
+# ## More axes
+#
+# An array of four axes can be turned in 24 ways, and few of them are new. Neighbours that stay
+# neighbours are one axis. If the last axis stays last, whole rows move, and no tile is needed. Else
+# two axes matter: the last one of the source and the last one of the result, along which each of
+# them is contiguous. A tile turns these two, and the others say where it lies.
+#
+# **Predict**: for which of these does a kernel need shared memory?
+
+# %%
+a = numpy.arange(4 * 64 * 3 * 64, dtype="float32").reshape(4, 64, 3, 64)
+for axes in ((0, 2, 1, 3), (3, 0, 1, 2), (0, 3, 1, 2), (0, 3, 2, 1)):
+    report = smemkit.profile(smemkit.transpose, a, axes, backend="sim")
+    assert (report.result == a.transpose(axes)).all()
+    shared = report.counters["shared.load.instructions"]
+    print(f"{str(axes):14} {report.launches[0].kernel:28} {shared:6,} reads of shared memory")
+
+# %% [markdown]
 # ## On a GPU
 #
 # Counters are not time. These are times: of the GPU of this machine, or, where there is none,
