@@ -209,6 +209,24 @@ for name in ("naive", "tuned"):
     print(f"largest error of {name} against float64: {abs(reports[name].result - exact).max():.1e}")
 
 # %% [markdown]
+# ## float64 on tensor cores
+#
+# Tensor cores multiply float64 as it is, with one rounding for each product, so `dmma` cuts
+# nothing into parts. One instruction of a warp (`mma`) takes 16 x 8 elements of a and 8 x 8 of b.
+# **Predict** how many instructions that makes, and how many wavefronts each costs. A warp reads
+# 64 x 8 elements of a and 32 x 8 of b for 16 of them.
+
+# %%
+double = smemkit.profile(
+    smemkit.gemm, a.astype("float64"), b.astype("float64"), variant="dmma", backend="sim"
+)
+matrix = double.counters["matrix.instructions"]
+print("predicted", n**3 // (16 * 8 * 8), "instructions")
+print("counted  ", matrix)
+print(f"wavefronts for each: {double.counters['shared.load.wavefronts'] / matrix:.2f}")
+print("conflicts:", double.counters["shared.load.conflicts"])
+
+# %% [markdown]
 # ## On a GPU
 #
 # Counters are not time. These are times: of the GPU of this machine, or, where there is none,

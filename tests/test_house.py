@@ -432,6 +432,7 @@ def test_gemm_exhibits_round_once_a_step():
     for variant in smemkit.variants("gemm").keys() - {
         "tuned",
         "direct",
+        "dmma",
         "vector",
         "split_k",
         "tensor",

@@ -7,6 +7,7 @@
 /* A row of gemm_tiles.def. */
 typedef struct smk_gemm_tile {
     const char *variant, *part;
+    size_t bytes; /* of the elements that it was measured with: for others k is cut into no parts */
     int64_t rows, columns, depth;
     size_t shared_bytes;
     int64_t resident;
@@ -21,7 +22,7 @@ typedef struct smk_gemm_choice {
 } smk_gemm_choice;
 
 /* The tile of the variant, and the parts of k, with the shortest predicted time. Parts are multiples of `step`.
- * For float64 there is one part. tile is NULL where no grid holds the shape. */
+ * There is one part where the tiles were measured with other elements. tile is NULL where no grid holds the shape. */
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step);
 
 /* Notes in the plan what was chosen, for a kernel that takes stacks and layouts. */

@@ -45,14 +45,14 @@ def test_variants_agree(dtype, rng):
     results = [
         smemkit.gemm(a, b, variant=variant, backend=name)
         for variant, accepted in KERNELS
-        if accepted == dtype and variant not in ("vector", "direct", "tuned")
+        if accepted == dtype and variant not in ("vector", "direct", "dmma", "tuned")
         for name in ("sim", "cuda")
     ]
     for result in results[1:]:
         assert np.array_equal(bits(result), bits(results[0]))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [name for name, dtype in KERNELS if dtype == "float32"])
 def test_wild_values(variant, rng):
     """Denormals, huge values, infinities: the same values (NaN has no one pattern of bits)."""
     a = shapes.normal(rng, (40, 40), "float32") * np.float32(10.0) ** rng.integers(

@@ -17,9 +17,16 @@ ROWS = [(34, 36, 132), (34, 37, 132), (34, 36, 134), (34, 38, 133), (130, 9, 260
 KERNELS = tables.list_plain()
 VARIANTS = tuple(dict.fromkeys(name for name, _ in KERNELS))
 
+TYPE = {name: facts["dtypes"][0] for name, facts in smemkit.variants("gemm").items()}
+
 # Those that add in the order of k. Others sum parts of numbers on tensor cores, or several parts
-# of a sum: test_gemm_tuned.py and test_gemm_direct.py have them.
-OTHER_ORDER = {("tuned", "float32"), ("direct", "float32"), *(("vector", d) for d in DTYPES)}
+# of a sum: test_gemm_tuned.py, test_gemm_direct.py and test_gemm_dmma.py have them.
+OTHER_ORDER = {
+    ("tuned", "float32"),
+    ("direct", "float32"),
+    ("dmma", "float64"),
+    *(("vector", d) for d in DTYPES),
+}
 IN_ORDER = [kernel for kernel in KERNELS if kernel not in OTHER_ORDER]
 
 each_kernel = pytest.mark.parametrize(("variant", "dtype"), KERNELS)
@@ -394,8 +401,8 @@ def test_more_elements_than_32_bits_count(variant, machine, rng):
     """Elements behind the 2^31st are right (the simulator gets a shape of the same kind)."""
     if machine == "cuda":
         alone.skip_without_its_memory()
-    side = 46_400 if machine == "cuda" else 400
-    a, b = shapes.integers(rng, (side, 1), "float32"), shapes.integers(rng, (1, side), "float32")
+    side, dtype = 46_400 if machine == "cuda" else 400, TYPE[variant]
+    a, b = shapes.integers(rng, (side, 1), dtype), shapes.integers(rng, (1, side), dtype)
     da, db = smemkit.asarray(a, backend=machine), smemkit.asarray(b, backend=machine)
     try:
         got = smemkit.asnumpy(smemkit.gemm(da, db, variant=variant))
@@ -433,7 +440,8 @@ def test_threads_of_the_caller(machine, rng):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_large_ragged(variant, machine, rng):
     m, k, n = (4097, 1023, 4095) if machine == "cuda" else (161, 97, 129)
-    a, b = shapes.integers(rng, (m, k), "float32"), shapes.integers(rng, (k, n), "float32")
+    dtype = TYPE[variant]
+    a, b = shapes.integers(rng, (m, k), dtype), shapes.integers(rng, (k, n), dtype)
     assert np.array_equal(smemkit.gemm(a, b, variant=variant, backend=machine), a @ b)
-    a, b = shapes.normal(rng, (m, k), "float32"), shapes.normal(rng, (k, n), "float32")
+    a, b = shapes.normal(rng, (m, k), dtype), shapes.normal(rng, (k, n), dtype)
     check_near(smemkit.gemm(a, b, variant=variant, backend=machine), a, b)

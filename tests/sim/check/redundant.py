@@ -109,6 +109,12 @@ SPARE_GUARDS = {
         "stage(g, place, step, step);": _BEHIND,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
     },
+    "gemm/dmma": {
+        "make(g, {(long long)(band + in_band % band_tiles) * BM, "
+        "(long long)(in_band / band_tiles) * BN, first, end,": _BEHIND,
+        "stage(g, place, step, step);": _ITEMS,
+        "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
+    },
     "gemm/split_k": {
         "for (long long first = first_k; first < end_k; first += TILE_K) {": _EMPTY,
     },

@@ -1,0 +1,301 @@
+// gemm / dmma
+//
+// What     c[row][col] = sum over i of a[row][i] * b[i][col]; a is (m, k), b is (k, n), c is (m, n), row-major, or any
+//          arrays of these shapes: their strides are parameters.
+// Idea     Tensor cores multiply float64 as it is: one instruction of a warp (mma) adds the product of 16 x 8 and 8 x 8
+//          elements to 16 x 8 sums, with one rounding for each product, as fma does.
+//          - The operands are copied to shared memory as they lie (cp.async, STAGES), 16 bytes at once where rows allow
+//            it, else 8: no element is laid out anew before. A transposed operand is copied along the side on which
+//            neighbours lie in memory.
+//          - mma wants of each lane single elements of a and b. A lane reads 16 bytes at once, two neighbours along k
+//            of a or two columns of b, and what it has read decides which k and column the elements are to mma: in
+//            which order these are numbered changes no product. An xor of row and column spreads the reads over all
+//            banks, and the copies, whichever way they go.
+//          - The warps of a block share a tile of c, or each goes over a part of the staged k, and their sums are added
+//            at the end, in order. Where there are few tiles, k is cut into parts (add; gemm/split_k).
+//          - Blocks go through c in bands of tiles, so that those that run together share rows and columns. One launch
+//            makes a stack of products, as many tiles more.
+// Differs  from gemm/direct: float64, which mma takes as it is.
+// Claims   shared.load.conflicts = 0
+//          shared.store.conflicts = 0
+//          async.conflicts = 0           k, n multiples of 2
+// Length   more than an exhibit has: it is the fast one for float64 and has tiles of several shapes.
+// Source   the fragments of mma, from NVIDIA's PTX ISA; the rest is measured on an H200
+
+extern __shared__ double2 gemm_dmma_staged[];
+
+// What a launch works on: a stack of products; c is (m, n) for each, and for several parts of k a stack for each.
+struct gemm_dmma_call {
+    const double *a, *b;
+    double *c;
+    long long m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack;
+};
+
+// What a block makes: a tile whose first element is this, and a part of k.
+struct gemm_dmma_place {
+    long long row, col, first_k, end_k;
+    double *c;
+};
+
+// A block of AM x AN x AK warps: rows, columns, and parts of the staged k. A warp makes 16 TM x 16 TN elements.
+template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct gemm_dmma_tile {
+    static constexpr int BM = 16 * TM * AM, BN = 16 * TN * AN, THREADS = 32 * AM * AN * AK, SIZE = (BM + BN) * DEPTH;
+    static constexpr int SUMS = TM * TN * 8; // of a lane
+
+    // Where in a stage an element of a lies, and one of b. Two neighbours along k of a, or in a row of b, stay side by
+    // side.
+    static __device__ __forceinline__ int place_a(int row, int i)
+    {
+        return row * DEPTH + (i / 2 ^ (row % 2 * 4 + row / 2 % 4)) * 2 + i % 2;
+    }
+    static __device__ __forceinline__ int place_b(int col, int i)
+    {
+        return BM * DEPTH + i * BN + (col / 2 ^ i % 8) * 2 + col % 2;
+    }
+
+    // Copies LINES x DEPTH elements, V at a time: lines are rows of a or columns of b, and lie `step` apart, neighbours
+    // along k `step_k`. Zeros stand for what is outside.
+    template <int LINES, int V, bool ALONG_K, typename Place>
+    static __device__ __forceinline__ void copy(const double *from, long long step, long long step_k, int lines,
+                                                int depth, Place place)
+    {
+        constexpr int ACROSS = (ALONG_K ? DEPTH : LINES) / V, ROUND = THREADS / ACROSS,
+                      HEIGHT = ALONG_K ? LINES : DEPTH;
+        const int x = threadIdx.x % ACROSS * V, y = threadIdx.x / ACROSS, line = ALONG_K ? y : x, i = ALONG_K ? x : y;
+        const int left = (ALONG_K ? depth : lines) - x, high = (ALONG_K ? lines : depth) - y;
+        const int most = left >= V ? 8 * V : left > 0 ? 8 : 0;
+        from += line * step + i * step_k;
+#pragma unroll(V == 2 ? 16 : 4)
+        for (int j = 0; j < HEIGHT; j += ROUND) {
+            const unsigned to = place(line + (ALONG_K ? j : 0), i + (ALONG_K ? 0 : j));
+            const int bytes = j < high ? most : 0;
+            if (HEIGHT % ROUND == 0 || y + j < HEIGHT) {
+                if constexpr (V == 2)
+                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
+                                 : "memory");
+                else
+                    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(bytes)
+                                 : "memory");
+            }
+            from += ROUND * (ALONG_K ? step : step_k);
+        }
+    }
+
+    // How many elements of a row of the operand can be copied at once: 0 where they do not lie side by side.
+    static __device__ __forceinline__ int measure_width(const double *from, long long step, long long step_along)
+    {
+        return step_along != 1 ? 0 : step % 2 == 0 && (size_t)from % 16 == 0 ? 2 : 1;
+    }
+
+    static __device__ __forceinline__ void stage(const gemm_dmma_call &g, const gemm_dmma_place &place, int step,
+                                                 int slot)
+    {
+        const unsigned to = (unsigned)__cvta_generic_to_shared(gemm_dmma_staged) + slot * SIZE * 8;
+        const auto to_a = [&](int row, int i) { return to + place_a(row, i) * 8; };
+        const auto to_b = [&](int col, int i) { return to + place_b(col, i) * 8; };
+        const long long first = place.first_k + step * (long long)DEPTH, left = place.end_k - first;
+        const int depth = left < DEPTH ? int(left) : DEPTH;
+        const int rows = g.m - place.row < BM ? int(g.m - place.row) : BM;
+        const int cols = g.n - place.col < BN ? int(g.n - place.col) : BN;
+        const double *const from_a = g.a + place.row * g.a_row + first * g.a_col;
+        const double *const from_b = g.b + first * g.b_row + place.col * g.b_col;
+        const int width_a = measure_width(from_a, g.a_row, g.a_col), width_b = measure_width(from_b, g.b_row, g.b_col);
+        if (width_a == 2)
+            copy<BM, 2, true>(from_a, g.a_row, 1, rows, depth, to_a);
+        else if (width_a == 1)
+            copy<BM, 1, true>(from_a, g.a_row, 1, rows, depth, to_a);
+        else
+            copy<BM, 1, false>(from_a, g.a_row, g.a_col, rows, depth, to_a);
+        if (width_b == 2)
+            copy<BN, 2, false>(from_b, 1, g.b_row, cols, depth, to_b);
+        else if (width_b == 1)
+            copy<BN, 1, false>(from_b, 1, g.b_row, cols, depth, to_b);
+        else
+            copy<BN, 1, true>(from_b, g.b_col, g.b_row, cols, depth, to_b);
+    }
+
+    // Adds to the warp's sums what 8 staged k make, from `first` on. A lane has k 2 t and 2 t + 1 of these, and of 16
+    // columns 2 g and 2 g + 1: mma takes the first as number g of its columns, then the second.
+    static __device__ __forceinline__ void multiply(double (&sum)[TM][TN][2][4], const double *staged, int row, int col,
+                                                    int first)
+    {
+        const int g = threadIdx.x % 32 / 4, i = first + threadIdx.x % 4 * 2;
+        double2 x[TM][2], y[TN][2];
+#pragma unroll
+        for (int e = 0; e < TN * 2; ++e)
+            y[e / 2][e % 2] = *reinterpret_cast<const double2 *>(staged + place_b(col + e / 2 * 16 + 2 * g, i + e % 2));
+#pragma unroll
+        for (int e = 0; e < TM * 2; ++e)
+            x[e / 2][e % 2] = *reinterpret_cast<const double2 *>(staged + place_a(row + e * 8 + g, i));
+#pragma unroll
+        for (int e = 0; e < TN * 2 * TM; ++e) {
+            const double2(&p)[2] = x[e % TM], (&q)[2] = y[e / TM / 2];
+            double(&to)[4] = sum[e % TM][e / TM / 2][e / TM % 2];
+            asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+                "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                : "+d"(to[0]), "+d"(to[1]), "+d"(to[2]), "+d"(to[3])
+                : "d"(p[0].x), "d"(p[1].x), "d"(p[0].y), "d"(p[1].y), "d"(e / TM % 2 ? q[0].y : q[0].x),
+                  "d"(e / TM % 2 ? q[1].y : q[1].x));
+        }
+    }
+
+    // Writes a lane's sums of 16 x 16 elements: two neighbours at once, where rows of c are made of them.
+    static __device__ __forceinline__ void write(const gemm_dmma_call &g, const gemm_dmma_place &place, int row,
+                                                 int col, const double (&sum)[2][4])
+    {
+        const bool whole = g.n % 2 == 0 && (size_t)place.c % 16 == 0;
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            const long long to_row = place.row + row + threadIdx.x % 32 / 4 + e / 2 * 8;
+            const long long to_col = place.col + col + threadIdx.x % 4 * 4 + e % 2 * 2;
+            double *const to = place.c + to_row * g.n + to_col;
+            if (to_row < g.m && to_col < g.n && whole)
+                *reinterpret_cast<double2 *>(to) = make_double2(sum[0][e], sum[1][e]);
+            if (to_row < g.m && to_col < g.n && !whole)
+                to[0] = sum[0][e];
+            if (to_row < g.m && to_col + 1 < g.n && !whole)
+                to[1] = sum[1][e];
+        }
+    }
+
+    static __device__ __forceinline__ void make(const gemm_dmma_call &g, const gemm_dmma_place &place)
+    {
+        // Who am I: the warp's part of the tile, and of the k of a stage.
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warp_k = warp / (AM * AN);
+        const int my_row = warp % AM * 16 * TM, my_col = warp / AM % AN * 16 * TN;
+
+        // The first steps. One group of copies each, so that counting groups counts steps; some may be empty.
+        const int steps = int((place.end_k - place.first_k + DEPTH - 1) / DEPTH);
+        for (int step = 0; step < STAGES - 1; ++step) {
+            if (step < steps)
+                stage(g, place, step, step);
+            asm volatile("cp.async.commit_group;" ::: "memory");
+        }
+
+        double sum[TM][TN][2][4] = {};
+        int slot = 0, free_slot = STAGES - 1;
+#pragma unroll 1
+        for (int step = 0; step < steps; ++step) {
+            asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+
+            // The step was copied by all threads: none may read it before the last has waited for its part. And that
+            // before it was read by all: none may overwrite it before the last has read.
+            __syncthreads();
+            if (step + STAGES - 1 < steps)
+                stage(g, place, step + STAGES - 1, free_slot);
+            asm volatile("cp.async.commit_group;" ::: "memory");
+
+            // Compute.
+            const double *const staged = reinterpret_cast<const double *>(gemm_dmma_staged) + slot * SIZE;
+#pragma unroll
+            for (int q = 0; q < DEPTH / AK; q += 8)
+                multiply(sum, staged, my_row, my_col, warp_k * (DEPTH / AK) + q);
+            free_slot = slot;
+            slot = slot + 1 == STAGES ? 0 : slot + 1;
+        }
+
+        // Write.
+        if constexpr (AK == 1) {
+#pragma unroll
+            for (int f = 0; f < TM * TN; ++f)
+                write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, sum[f / TN][f % TN]);
+        } else {
+            // What is staged was read by all: none may use its place before the last has read.
+            __syncthreads();
+            double *const sums = reinterpret_cast<double *>(gemm_dmma_staged) + lane;
+#pragma unroll
+            for (int e = 0; e < SUMS; ++e)
+                sums[(warp * SUMS + e) * 32] = sum[e / 8 / TN][e / 8 % TN][e / 4 % 2][e % 4];
+
+            // All sums must be there before any is read.
+            __syncthreads();
+#pragma unroll 1
+            for (int f = warp_k; f < TM * TN; f += AK) {
+                double all[2][4] = {};
+#pragma unroll
+                for (int e = 0; e < AK * 8; ++e)
+                    all[e / 4 % 2][e % 4] += sums[((warp % (AM * AN) + e / 8 * (AM * AN)) * SUMS + f * 8 + e % 8) * 32];
+                write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, all);
+            }
+        }
+    }
+
+    // Finds the block's product, its tile, in order down the columns of a band of tiles, and its part of k.
+    static __device__ __forceinline__ void run(gemm_dmma_call g)
+    {
+        const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
+        if (item >= g.stack)
+            return;
+        g.a += item * g.a_stack;
+        g.b += item * g.b_stack;
+        constexpr unsigned GROUP = 1024 / BM;
+        const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
+        const unsigned part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
+        const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
+        const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
+        const long long first = part * g.part_k, end = first + g.part_k < g.k ? first + g.part_k : g.k;
+        make(g, {(long long)(band + in_band % band_tiles) * BM, (long long)(in_band / band_tiles) * BN, first, end,
+                 g.c + (part * g.stack + item) * g.m * g.n});
+    }
+};
+
+// Adds the sums of all parts of k: a group of lanes makes one element, each lane every so many parts.
+extern "C" __global__ void __launch_bounds__(128) gemm_dmma_add(const double *__restrict__ sums, double *__restrict__ c,
+                                                                long long elements, long long parts, long long lanes)
+{
+    const long long i = (blockIdx.x * 128ll + threadIdx.x) / lanes;
+    const int lane = int(threadIdx.x % lanes);
+    double sum = 0;
+#pragma unroll 4
+    for (long long part = lane; part < parts; part += lanes)
+        sum += i < elements ? sums[part * elements + i] : 0.0;
+    for (int other = int(lanes) / 2; other > 0; other /= 2)
+        sum += __shfl_xor_sync(~0u, sum, other);
+    if (lane == 0 && i < elements)
+        c[i] = sum;
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_dmma_low(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                  long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<1, 2, 1, 1, 4, 64, 4>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_dmma_small(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                    long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<2, 2, 1, 1, 4, 32, 4>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_dmma_square(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                     long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                     long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<2, 2, 2, 2, 1, 16, 4>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+    gemm_dmma_wide(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                   long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<2, 4, 2, 2, 1, 16, 4>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+    gemm_dmma(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+              long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+              long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<4, 2, 2, 2, 1, 16, 4>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}

@@ -1,0 +1,63 @@
+"""gemm on the tensor cores of float64: tiles of all shapes, operands of all layouts."""
+
+import numpy as np
+import pytest
+from support import shapes
+
+import smemkit
+
+# {part of the entry: products for which a machine of one multiprocessor takes that tile}
+TILES = {
+    "low": [(3, 150, 24), (8, 71, 5)],
+    "small": [(34, 76, 4), (40, 75, 5)],
+    "square": [(35, 70, 34), (33, 101, 48)],
+    "wide": [(40, 76, 250), (33, 75, 256)],
+    "": [(250, 76, 40), (256, 75, 33)],
+}
+
+
+def check(a, b, got):
+    """Each product and each sum is rounded once, in some order."""
+    exact = a.astype(np.longdouble) @ b.astype(np.longdouble)
+    bound = (a.shape[1] + 2) * np.finfo(np.float64).eps / 2 * (np.abs(a) @ np.abs(b))
+    assert np.any(got) and (np.abs(got - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("part", TILES)
+def test_each_tile(part, machine, rng, monkeypatch):
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "1")
+    for m, k, n in TILES[part]:
+        a, b = shapes.normal(rng, (m, k), "float64"), shapes.normal(rng, (k, n), "float64")
+        report = smemkit.profile(smemkit.gemm, a, b, variant="dmma", backend="sim", blocks=1)
+        names = ("gemm", "dmma", part, "float64")
+        assert report.launches[0].kernel == "_".join(name for name in names if name)
+        for turn_a in (False, True):
+            for turn_b in (False, True):
+                x, y = (
+                    smemkit.asarray(np.ascontiguousarray(one.T), backend=machine).T
+                    if turn
+                    else smemkit.asarray(one, backend=machine)
+                    for one, turn in ((a, turn_a), (b, turn_b))
+                )
+                check(a, b, smemkit.asnumpy(smemkit.gemm(x, y, variant="dmma")))
+
+
+def test_rows_at_odd_addresses(machine, rng):
+    """Operands and results that begin at an odd multiple of 8 bytes."""
+    m, k, n = 70, 64, 36
+    room = smemkit.zeros(1 + m * n, "float64", backend=machine)
+    a, b = shapes.normal(rng, (m, k), "float64"), shapes.normal(rng, (k, n), "float64")
+    x = smemkit.asarray(np.append(0.0, a), backend=machine)[1:].reshape(m, k)
+    y = smemkit.asarray(np.append(0.0, b), backend=machine)[1:].reshape(k, n)
+    smemkit.gemm(x, y, variant="dmma", out=room[1:].reshape(m, n))
+    got = smemkit.asnumpy(room)
+    assert got[0] == 0
+    check(a, b, got[1:].reshape(m, n))
+
+
+def test_products_fit_the_tiles(rng):
+    """mma makes 16 x 8 x 8 products, and nothing is computed twice."""
+    a, b = shapes.normal(rng, (128, 64), "float64"), shapes.normal(rng, (64, 128), "float64")
+    counters = smemkit.profile(smemkit.gemm, a, b, variant="dmma", backend="sim").counters
+    assert counters["matrix.products"] == 128 * 64 * 128
+    assert counters["matrix.instructions"] == 128 * 64 * 128 / (16 * 8 * 8)
