@@ -18,16 +18,17 @@ int smk_copy_find_memory(const void *address)
     return shared ? SMK_MEMORY_MANAGED : SMK_MEMORY_DEVICE;
 }
 
-/* May `kind` copy between memory of these kinds? The host's own memory is unknown here. */
+/* May `kind` copy between memory of these kinds? Only the host's own memory, which is unknown here, must be where the
+ * kind has it: of other addresses the runtime knows what they are. */
 static bool fits(int kind, int target, int source)
 {
     switch (kind) {
     case SMK_COPY_HOST_TO_HOST:
         return target != SMK_MEMORY_DEVICE && source != SMK_MEMORY_DEVICE;
     case SMK_COPY_TO_DEVICE:
-        return target != SMK_MEMORY_UNKNOWN && source != SMK_MEMORY_DEVICE;
+        return target != SMK_MEMORY_UNKNOWN;
     case SMK_COPY_TO_HOST:
-        return target != SMK_MEMORY_DEVICE && source != SMK_MEMORY_UNKNOWN;
+        return source != SMK_MEMORY_UNKNOWN;
     case SMK_COPY_ON_DEVICE:
         return target != SMK_MEMORY_UNKNOWN && source != SMK_MEMORY_UNKNOWN;
     default:

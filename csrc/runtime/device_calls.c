@@ -211,8 +211,8 @@ SMK_EXPORT smk_cuda cudaDeviceCanAccessPeer(int *can, int device, int peer)
 
 SMK_EXPORT smk_cuda cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
-    (void)peer, (void)flags;
-    return smk_outcome_return(SMK_CUDA_ErrorInvalidDevice);
+    (void)flags;
+    return smk_outcome_return(peer == 0 ? SMK_CUDA_ErrorPeerAccessUnsupported : SMK_CUDA_ErrorInvalidDevice);
 }
 
 SMK_EXPORT smk_cuda cudaDeviceDisablePeerAccess(int peer)

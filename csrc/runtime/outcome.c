@@ -130,8 +130,7 @@ static smk_cuda find_code(const smk_error *error)
     case SMK_DEADLOCK:
     case SMK_STEP_BUDGET:
         return SMK_CUDA_ErrorLaunchTimeout;
-    case SMK_LAUNCH:
-        return SMK_CUDA_ErrorInvalidConfiguration;
+    case SMK_LAUNCH: /* as CUDA 13 has it; earlier ones said that the configuration is invalid */
     case SMK_SHARED_MEMORY:
     case SMK_ARGUMENT:
         return SMK_CUDA_ErrorInvalidValue;
