@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(smemkit.__file__).parent / "cudart"
 NEEDED = re.compile(rb"\0libcudart\.so\.(\d+)(?=\0)")
+OLD, OLD_SYMBOL = 12, b"\0cudaGetDeviceProperties_v2\0"  # which CUDA 13 has no more
 FINDINGS_SHOWN = 20
 WIDTH = 100
 NAME_WIDTH = 60
@@ -58,9 +59,9 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser(
         "run",
         help=words,
-        description=f"{words}. nvcc has built it with -cudart shared (and -lineinfo, so that "
-        "messages name lines of the source). Its exit status is that of the command, or 1 where "
-        "--check finds something.",
+        description=f"{words}. nvcc of CUDA 13 has built it (with -lineinfo, so that messages name "
+        "lines of the source). Its exit status is that of the command, or 1 where --check finds "
+        "something.",
     )
     parser.set_defaults(run=run)
     mode = parser.add_mutually_exclusive_group()
@@ -93,16 +94,19 @@ def find_program(name: str) -> Path:
 
 
 def check_program(path: Path) -> None:
-    """Refuses a program that brings a CUDA runtime which no library can stand in for."""
+    """Refuses a program whose CUDA runtime smemkit cannot stand in for."""
     content = path.read_bytes()
     if not content.startswith(b"\x7fELF"):
         return  # a script, which may start programs
     versions = {int(version) for version in NEEDED.findall(content)}
     own = int(next(FOLDER.glob("libcudart.so.*")).name.rpartition(".")[2])
-    if not versions and b".nv_fatbin" in content:
-        raise UsageError(
-            f"{path.name} has the CUDA runtime linked into it: build it with nvcc -cudart shared"
-        )
+    if not versions and b"\0.nv_fatbin\0" in content:  # nvcc has linked the runtime into it
+        if b"\0.symtab\0" not in content:
+            raise UsageError(
+                f"{path.name} has a CUDA runtime and no symbols, so nothing can stand in for it: "
+                "build it with nvcc -cudart shared, or do not strip it"
+            )
+        versions = {OLD} if OLD_SYMBOL in content else {own}
     if versions and own not in versions:
         raise UsageError(
             f"{path.name} was built with CUDA {min(versions)}; smemkit stands in for the runtime "

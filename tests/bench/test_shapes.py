@@ -103,7 +103,8 @@ def test_our_rows(tools):
     }
     for row in rows:
         assert row.times_ms == (0.25,) * 11 and row.cache == "warm"
-        assert 0 <= row.parameters["error"] < 1e-5 and row.nbytes > 0
+        most = 0.01 if row.parameters["group"] == "low precision" else 1e-5
+        assert 0 <= row.parameters["error"] < most and row.nbytes > 0
     assert facts["shapes_seed"] == SIZES.seed and facts["date"]
     for text in facts["left_out"]:  # each with what says why
         assert "Error" in text

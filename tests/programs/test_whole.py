@@ -137,12 +137,14 @@ def test_layouts_are_those_of_cuda(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_program_with_a_runtime_of_its_own_is_refused(tmp_path):
+def test_programs_of_other_runtimes_are_refused(tmp_path):
     program = tmp_path / "own"
-    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0" + b"cudart")
+    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0")
     program.chmod(0o755)
     done = run(program, status=2)
     assert "build it with nvcc -cudart shared" in done.stderr
+    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0.symtab\0cudaGetDeviceProperties_v2\0")
+    assert "was built with CUDA 12" in run(program, status=2).stderr
     program.write_bytes(b"\x7fELF" + b"\0libcudart.so.9\0")
     assert "was built with CUDA 9" in run(program, status=2).stderr
 

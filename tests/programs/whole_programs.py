@@ -53,7 +53,10 @@ def read_flags(source, word):
 
 
 def build(name, folder, *, fault=False):
-    """Builds a program against the stand-in for the CUDA runtime; its path."""
+    """Builds a program; its path. That with the fault has a CUDA runtime linked into it.
+
+    The other one is linked to the stand-in itself, because the packages of CUDA lack libcudart.so.
+    """
     source = (FOLDER / f"{name}.cu").read_text(encoding="utf-8")
     flags = read_flags(source, "Compile")
     if "-gencode" not in flags and "-rdc=true" not in flags:  # without ptxas
@@ -65,7 +68,8 @@ def build(name, folder, *, fault=False):
     if program.exists():
         return program
     command = [
-        *(str(smemkit.compile.find_nvcc()), "-cudart", "shared", f"-L{folder}", "-lineinfo"),
+        *(str(smemkit.compile.find_nvcc()), "-lineinfo"),
+        *([] if fault else ["-cudart", "shared", f"-L{folder}"]),
         *("-Xcompiler", "-O0", *flags, *(["-DFAULT"] if fault else [])),
         *(f"{name}.cu", *read_flags(source, "Link"), "-o", str(program)),
     ]
