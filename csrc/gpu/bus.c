@@ -48,7 +48,7 @@ _Static_assert(SMK_TASKS_MAX >= SMK_RING_SLOTS_MAX * PARTS_MAX, "each part of ea
 
 /* Of copies in one direction to memory in use; else slots are a page. */
 #define SLOT_BYTES (UINT64_C(1) << 22)
-#define SLOTS_UP UINT64_C(8) /* at most, of copies to a device alone: what is filled should still lie in the caches */
+#define SLOTS_UP UINT64_C(5) /* at most, of copies to a device alone: what is filled should still lie in the caches */
 #define PINNED_BYTES (UINT64_C(1) << 24)
 #define PART_BYTES_MIN (UINT64_C(1) << 16)
 #define PAGE_BYTES (UINT64_C(1) << 21) /* a huge page: none of them is written by two workers where it is new */
