@@ -11,6 +11,7 @@ import numpy
 
 import smemkit
 
+from .. import _bfloat16
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,16 +57,17 @@ def make_random(rng: numpy.random.Generator, dtype: DType, shape: Sequence[int])
         return rng.integers(0, min(256, numpy.iinfo(dtype).max + 1), shape).astype(dtype)
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
-    return rng.standard_normal(shape).astype(dtype)
+    return _bfloat16.convert(rng.standard_normal(shape), dtype)
 
 
 def read_dtype(where: str, words: str) -> DType:
     """The element type of some words; where: the option, for the error."""
     try:
-        dtype: DType | None = numpy.dtype(words)
+        dtype: DType | None = _bfloat16.complete(words)
     except (TypeError, ValueError, SyntaxError):
         dtype = None
-    if dtype is None or dtype.kind not in "biuf":
+    named = where == "--dtype" and words == _bfloat16.NAME  # of a family: --arg takes its bits
+    if dtype is None or not (named or dtype.kind in "biuf"):
         raise UsageError(f"{where}: {words!r} is not an element type such as float32 or int32")
     return dtype
 

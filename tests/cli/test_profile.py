@@ -55,6 +55,19 @@ def test_shape_and_type(capsys):
     assert facts["launches"][0]["grid"] == [3, 1, 1]  # n = 96 along x, m = 32 along y
 
 
+@pytest.mark.parametrize(
+    ("more", "kernel"),
+    [
+        (["--dtype", "bfloat16"], "gemm_tensor_small_bfloat16"),
+        (["--dtype", "int8"], "gemm_tensor_small_int8"),
+        (["--set", "precision=tf32"], "gemm_tf32_small_tf32"),
+    ],
+)
+def test_types_of_tensor_cores(more, kernel, capsys):
+    assert main(["profile", "gemm", "--shape", "32,64,96", *more, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["launches"][-1]["kernel"] == kernel
+
+
 def test_file_and_outputs(kernel, tmp_path, capsys):
     made = {name: tmp_path / name for name in ("out.json", "out.html")}
     words = ["--json", str(made["out.json"]), "--html", str(made["out.html"])]
@@ -146,7 +159,7 @@ def test_a_limit_is_compared_whole(kernel):
         (["--html", ""], "not an empty name"),
         (["--save", "no/where.html"], "there is no directory no"),
         (["--shape", "99999999999"], "too big"),
-        (["--set", "variant=tiled"], "gemm takes none"),
+        (["--set", "variant=tiled"], "gemm takes precision"),
         (["--variant", "fastest"], "no variant 'fastest'"),
         (["--loud"], "unknown arguments: --loud"),
     ],
@@ -298,7 +311,7 @@ def test_ways_of_a_check(kernel, capsys):
         (["gemm", "--grid", "8"], "--grid is an option for a .cu or .ptx file, which gemm is not"),
         (["gemm", "--arg", "3"], "--arg is an option for a .cu or .ptx file"),
         (["gemm", "--shared-mem", "5"], "--shared-mem is an option for a .cu or .ptx file"),
-        (["gemm", "--set", "foo=3"], "--set foo=...: gemm takes none"),
+        (["dot", "--set", "foo=3"], "--set foo=...: dot takes none"),
         (["reduce", "--set", "foo=3"], "--set foo=...: reduce takes op, axis"),
         (["FILE", "--variant", "tiled"], "--variant is an option for a family of kernels"),
         (["FILE", "--shape", "3"], "--shape is an option for a family of kernels"),
