@@ -10,8 +10,8 @@
 /* As in gemm/tensor.cu and gemm/tf32.cu: bytes of a copy, words of a step along k, threads of the kernels, side of a tile of lay_out. */
 enum { COPY_BYTES = 16, WORD_BYTES = 4, STEP_WORDS = 32, THREADS = 256, SIDE = 64 };
 
-/* The launch that lays out operands, in microseconds on an H200; and its bytes a microsecond. */
-static const double LAY_OUT_START = 2.0, LAY_OUT_PACE = 2.0e6;
+/* The launch that lays out operands, in microseconds on an H200; and its bytes a microsecond, by bytes of an element. */
+static const double LAY_OUT_START = 2.0, LAY_OUT_PACE[] = {[1] = 0.26e6, [2] = 0.95e6, [4] = 2.0e6};
 
 /* An operand as the kernel reads it: elements from one row to the next, and from one product of a stack to the next;
  * and, where it is laid out, its tiles and the bytes of all products (else 0). */
@@ -131,7 +131,7 @@ smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_
     }
     made.time_us = choice.time_us;
     if (a.tiles + b.tiles > 0) {
-        made.time_us += LAY_OUT_START + (double)(a.bytes + b.bytes) / LAY_OUT_PACE;
+        made.time_us += LAY_OUT_START + (double)(a.bytes + b.bytes) / LAY_OUT_PACE[request->item_bytes];
         status = add_lay_out(request, &a, &b, &made, error);
     }
     if (status == SMK_OK) {

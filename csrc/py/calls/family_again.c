@@ -1,6 +1,7 @@
 #include "py/calls/family_again.h"
 
 #include "py/arrays/array.h"
+#include "py/arrays/bfloat16.h"
 #include "py/backends/capture.h"
 #include "py/calls/plan_run.h"
 #include "py/error.h"
@@ -85,7 +86,8 @@ static smk_array *get_array(const smk_state *state, PyObject *value)
     smk_array *array = smk_array_cast(state, value);
     return array != NULL && array->backend->asynchronous && array->contiguous && smk_array_is_aligned(array) &&
                    array->rank <= SMK_RANK_MAX &&
-                   (PyTypeNum_ISNUMBER(array->descr->type_num) || PyTypeNum_ISBOOL(array->descr->type_num))
+                   (PyTypeNum_ISNUMBER(array->descr->type_num) || PyTypeNum_ISBOOL(array->descr->type_num) ||
+                    smk_bfloat16_is(array->descr)) /* the only structure: one type number stands for all of them */
                ? array
                : NULL;
 }
