@@ -107,8 +107,6 @@ Limits
 
   - textures and surfaces (tex2D, surf2Dwrite and their like): pass the array as a pointer, const T
     *__restrict__, and compute the index
-  - grid.sync() of cooperative groups: end the kernel where the whole grid has to wait, and launch a
-    second one for the rest
   - clusters of blocks (this_cluster, __cluster_dims__, distributed shared memory): hand the data
     over in global memory, from one launch to the next
   - matrix products of a warp group (wgmma) and of sm_100 (tcgen05): compile the kernel's path for

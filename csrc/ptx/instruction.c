@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { ENVIRONMENT_REGISTERS = 32 };
+
 smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
                                        uint32_t slot)
 {
@@ -182,6 +184,23 @@ static smk_status parse_reserved(smk_parser *parser, smk_text name, smk_operand 
     return SMK_OK;
 }
 
+/* %envreg0 to %envreg31: but for two, which are special registers of their own, drivers leave them 0. */
+static bool parse_environment(smk_text name, smk_operand *operand)
+{
+    static const char prefix[] = "%envreg";
+    const size_t digits = sizeof prefix - 1;
+    unsigned number = 0;
+    if (name.length <= digits || name.length > digits + 2 || memcmp(name.start, prefix, digits) != 0) {
+        return false;
+    }
+    for (size_t i = digits; i < name.length; i++) {
+        const char digit = name.start[i];
+        number = digit >= '0' && digit <= '9' ? 10 * number + (unsigned)(digit - '0') : ENVIRONMENT_REGISTERS;
+    }
+    *operand = (smk_operand){.kind = SMK_OPERAND_IMMEDIATE, .type = SMK_TYPE_S64};
+    return number < ENVIRONMENT_REGISTERS;
+}
+
 /* %tid.x, %laneid */
 static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_operand *operand, bool *found)
 {
@@ -201,6 +220,7 @@ static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_o
     if (!*found) {
         SMK_TRY(parse_reserved(parser, whole.text, operand, found));
     }
+    *found = *found || parse_environment(whole.text, operand);
     if (*found) {
         return SMK_OK;
     }

@@ -32,7 +32,7 @@ def test_every_feature_has_words():
 def test_every_word_says_what_it_is_and_what_to_do(kind):
     for row in read_rows("ptx/unsupported.def", f"SMK_PTX_UNSUPPORTED_{kind}"):
         spelling, feature = row["spelling"], FEATURES[row["feature"]]
-        number = "2" if spelling in ("%envreg", "%pm", "%reserved_smem_offset_") else ""
+        number = "2" if spelling == "%pm" else ""
         body = {
             "OPCODE": f"{spelling}.b32 %r1, %r2;",
             "WORD": f"add.{spelling}.u32 %r1, %r2, %r3;",

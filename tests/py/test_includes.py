@@ -76,7 +76,8 @@ def test_include(name, nvrtc, rng):
         with pytest.raises(smemkit.UnsupportedError, match=kernel.refused):
             smemkit.RawKernel(ptx, "f")(1, N, (x, y), backend="sim")
         return
-    smemkit.RawKernel(ptx, "f")(1, N, (x, y), backend="sim")
+    made = smemkit.RawKernel(ptx, "f", enable_cooperative_groups=kernel.cooperative)
+    made(1, N, (x, y), backend="sim")
     np.testing.assert_array_equal(x, before)
     if kernel.is_random:
         assert kernel.oracle(y)

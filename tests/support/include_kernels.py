@@ -19,6 +19,7 @@ class Kernel(typing.NamedTuple):
     is_random: bool = False
     refused: str = ""  # why the simulator does not run it: a pattern of its message
     arch: str = "90"  # what it is compiled for
+    cooperative: bool = False  # all blocks at once
 
 
 def spread(values):
@@ -281,7 +282,7 @@ auto grid = cooperative_groups::this_grid(); y[i] = grid.thread_rank() + grid.si
 y[i] = x[i]; cooperative_groups::this_grid().sync();
 """,
         lambda x: x,
-        refused="envreg",
+        cooperative=True,
     ),
     "cluster": Kernel(
         "cooperative_groups.h",

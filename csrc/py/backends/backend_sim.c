@@ -3,6 +3,7 @@
 #include "py/backends/capture.h"
 
 #include "base/heap.h"
+#include "registry/occupancy.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -316,6 +317,38 @@ static smk_status run_and_check(smk_backend_code *code, uint32_t index, const sm
     return smk_check_run(get_code(code)->program, index, launch, &ordered, &wanted, &record->check, error);
 }
 
+/* A cooperative launch needs all of its blocks on the machine at once. Registers are those of machine code, which the
+ * simulator does not know: they are not counted here. */
+static smk_status check_cooperative(smk_backend_code *code, const char *entry, const smk_launch *launch,
+                                    smk_error *error)
+{
+    smk_kernel_facts facts = {0};
+    smk_occupancy occupancy = {0};
+    const uint64_t threads = (uint64_t)launch->block.x * launch->block.y * launch->block.z;
+    const uint64_t blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
+    if (!launch->cooperative || threads == 0 || threads > SMK_SIM_BLOCK_THREADS_MAX) {
+        return SMK_OK; /* another test finds it */
+    }
+    smk_status status = query(code, entry, &facts, error);
+    const smk_block_use use = {.threads = (uint32_t)threads,
+                               .registers = 1,
+                               .shared_static = facts.shared_bytes,
+                               .shared_dynamic = launch->shared_bytes};
+    if (status == SMK_OK) {
+        status = smk_occupancy_count(smk_occupancy_find(9, 0), &use, &occupancy, error);
+    }
+    const uint64_t most = (uint64_t)occupancy.blocks * count_multiprocessors();
+    if (status == SMK_OK && blocks > most && occupancy.blocks > 0) {
+        status = smk_status_fail(
+            error, SMK_LAUNCH,
+            "the launch of %.100s is cooperative, so all of its %llu blocks must be on the machine "
+            "at once: it holds %llu, %u on each of its %u multiprocessors; launch fewer blocks, "
+            "each of which takes several parts of the work",
+            entry, (unsigned long long)blocks, (unsigned long long)most, occupancy.blocks, count_multiprocessors());
+    }
+    return status;
+}
+
 /* Here is decided whether a launch runs, is counted or is checked: by the capture of the calling thread. */
 static smk_status launch_kernel(smk_backend_code *code, const char *entry, const smk_launch *launch,
                                 const smk_run_options *options, smk_error *error)
@@ -324,6 +357,9 @@ static smk_status launch_kernel(smk_backend_code *code, const char *entry, const
     smk_run_result result = {0};
     uint32_t index = 0;
     smk_status status = find(code, entry, &index, error);
+    if (status == SMK_OK) {
+        status = check_cooperative(code, entry, launch, error);
+    }
     if (status == SMK_OK && smk_capture_simulates()) {
         status = open_record(code, index, entry, launch, &record, error);
     }

@@ -9,8 +9,9 @@
 /* Limits of the simulated machine: those of compute capability 9.0. */
 enum {
     SMK_SIM_BLOCK_THREADS_MAX = 1024,
-    SMK_SIM_SHARED_STATIC_MAX = 48 * 1024, /* what a kernel may declare without opting in */
-    SMK_SIM_SHARED_BYTES_MAX = 227 * 1024  /* static and dynamic together */
+    SMK_SIM_SHARED_STATIC_MAX = 48 * 1024,     /* what a kernel may declare without opting in */
+    SMK_SIM_SHARED_BYTES_MAX = 227 * 1024,     /* static and dynamic together */
+    SMK_SIM_COOPERATIVE_BLOCKS_MAX = 32 * 1024 /* more than any GPU holds at once */
 };
 
 /* A module that is ready to run: its module-scope variables are allocated in `memory`, and each entry is lowered when

@@ -24,6 +24,7 @@ typedef struct smk_run {
     const struct smk_observer *observer; /* NULL where the image is not observed */
     uint32_t (*compare)(const void *row, bool narrow, uint64_t first, uint64_t step); /* smk_access_comparer */
     uint64_t grid_id;
+    uint64_t grid_barrier; /* address of the word by which the blocks of a cooperative launch wait; 0: none */
     bool ordered;          /* one host thread runs the blocks, in order */
     uint32_t shared_bytes; /* static and dynamic */
     uint32_t dynamic_bytes;

@@ -236,6 +236,18 @@ const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op
     return op + 1;
 }
 
+/* Does the function ask for the barrier of a cooperative launch? */
+static bool waits_for_grid(const smk_function *function)
+{
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const smk_operand *source = &function->instructions[i].operands[1];
+        if (source->kind == SMK_OPERAND_SPECIAL && source->index == SMK_SPECIAL_ENVREG2) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_operation_mask(warp, op);
@@ -247,6 +259,11 @@ const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
     if (function->refusal != NULL) { /* only calls by pointer get here: other callers are refused, too */
         return smk_warp_fail(warp, op, mask, function->refusal->status, "%.*s, called by its address: %s",
                              SMK_TEXT_PRINT(function->name), function->refusal->message);
+    }
+    if (!breaks && warp->control->block->run->grid_barrier == 0 && waits_for_grid(function)) {
+        return smk_warp_fail(warp, op, mask, SMK_TRAP,
+                             "the kernel executed trap: grid.sync() needs a cooperative launch, as by "
+                             "RawKernel(..., enable_cooperative_groups=True)");
     }
     return smk_warp_fail(warp, op, mask, SMK_TRAP, breaks ? "the kernel executed brkpt" : "the kernel executed trap");
 }

@@ -29,8 +29,9 @@ enum {
 /* The worker pool of a launch: what its host threads share. */
 typedef struct worker_pool {
     const smk_run *run;
-    uint64_t blocks;      /* number of blocks to run */
-    uint64_t grid_blocks; /* number of blocks of the grid */
+    uint64_t blocks;       /* number of blocks to run */
+    unsigned resident_max; /* of an ordered launch: blocks that take turns */
+    uint64_t grid_blocks;  /* number of blocks of the grid */
     _Atomic uint64_t max_steps;
     _Atomic uint64_t next; /* index of the next block to start */
     _Atomic uint64_t steps;
@@ -281,7 +282,8 @@ static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, c
 {
     smk_block *first = NULL;
     uint64_t begun = atomic_load(&pool->next);
-    bool livelocked = slots == RESIDENT_MAX || begun >= pool->blocks; /* else the next block starts, and may end the
+    bool livelocked =
+        slots == pool->resident_max || begun >= pool->blocks; /* else the next block starts, and may end the
                                                                        * wait */
     for (unsigned i = 0; i < slots && livelocked; i++) {
         if (!busy[i]) {
@@ -320,21 +322,20 @@ static void check_livelocks(worker_pool *pool, smk_block *const *resident, const
     }
 }
 
-/* Runs the blocks in order on one host thread. A block usually runs to its end before the next one starts. One that
- * runs for long may wait for later blocks, so the next one starts and resident blocks take turns. */
-static void run_ordered(worker_pool *pool)
+/* Runs blocks in turns until all have ended or the launch stops. */
+static void rotate(worker_pool *pool, smk_block **resident, bool *busy, uint64_t steps)
 {
-    smk_block *resident[RESIDENT_MAX] = {NULL};
-    bool busy[RESIDENT_MAX] = {false};
     unsigned slots = 0;
     uint64_t next_livelock_check = SMK_LIVELOCK_STEPS_FIRST;
     do {
-        if (slots < RESIDENT_MAX && admit(pool, &resident[slots])) {
+        bool more = slots < pool->resident_max;
+        while (more && admit(pool, &resident[slots])) {
             busy[slots++] = true;
+            more = pool->run->launch->cooperative && slots < pool->resident_max;
         }
         for (unsigned i = 0; i < slots && !atomic_load(&pool->stop); i++) {
             while (busy[i] && !atomic_load(&pool->stop)) {
-                smk_block_state state = advance(pool, resident[i], ROTATION_STEPS, true);
+                smk_block_state state = advance(pool, resident[i], steps, true);
                 if (state == SMK_BLOCK_RUNNING) {
                     break;
                 }
@@ -355,9 +356,29 @@ static void run_ordered(worker_pool *pool)
         }
         check_livelocks(pool, resident, busy, slots, &next_livelock_check);
     } while (!atomic_load(&pool->stop));
-    for (unsigned i = 0; i < RESIDENT_MAX; i++) {
+}
+
+/* Runs the blocks in order on one host thread. A block usually runs to its end before the next one starts. One that
+ * runs for long may wait for later blocks, so the next one starts and resident blocks take turns. Those of a
+ * cooperative launch are all resident from the start, and their turns are short, since they wait for each other. */
+static void run_ordered(worker_pool *pool)
+{
+    const bool cooperative = pool->run->launch->cooperative;
+    pool->resident_max = cooperative ? (unsigned)pool->blocks : RESIDENT_MAX;
+    smk_block **resident = smk_heap_allocate(pool->resident_max, sizeof(smk_block *));
+    bool *busy = smk_heap_allocate(pool->resident_max, sizeof *busy);
+    if (resident == NULL || busy == NULL) {
+        smk_error error;
+        (void)smk_status_fail(&error, SMK_MEMORY, "no memory for %u blocks at once", pool->resident_max);
+        record(pool, UINT64_MAX - 1, &error);
+    } else {
+        rotate(pool, resident, busy, cooperative ? 1 : ROTATION_STEPS);
+    }
+    for (unsigned i = 0; i < pool->resident_max && resident != NULL; i++) {
         close_block(pool, resident[i]);
     }
+    smk_heap_free((void *)resident);
+    smk_heap_free(busy);
 }
 
 /* The requested number of threads: of the options, else of SMEMKIT_THREADS, else 0. */
@@ -410,6 +431,7 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
         return status;
     }
     worker_pool pool = {.run = run, .grid_blocks = (uint64_t)grid->x * grid->y * grid->z};
+    blocks = run->launch->cooperative ? 0 : blocks; /* all of them, as they wait for each other */
     pool.blocks = blocks == 0 || blocks > pool.grid_blocks ? pool.grid_blocks : blocks;
     atomic_init(&pool.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
     atomic_init(&pool.failed, UINT64_MAX);
@@ -457,6 +479,9 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
     if (status == SMK_OK) {
         status = smk_grid_setup_pack(image, launch, &parameters, error);
     }
+    if (status == SMK_OK && launch->cooperative) {
+        status = smk_grid_setup_barrier(program->memory, &launch->grid, &run.grid_barrier, error);
+    }
     if (status == SMK_OK) {
         status = smk_memory_view_create(program->memory, launch, &view, error);
     }
@@ -467,13 +492,14 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
     if (status == SMK_OK) {
         run.parameters = parameters;
         run.view = view;
-        run.ordered = smk_block_order_matters(image, launch, view);
+        run.ordered = launch->cooperative || smk_block_order_matters(image, launch, view);
         status = run_blocks(&run, blocks, result, error);
     }
     if (view != NULL && (observer == NULL || !observer->tracks)) {
         smk_memory_view_mark_all_initialized(program->memory, view);
     }
     smk_memory_view_free(program->memory, view);
+    (void)smk_memory_free(program->memory, run.grid_barrier, NULL);
     smk_heap_free(parameters);
     if (status != SMK_OK) {
         smk_grid_setup_name_kernel(image, error);

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { GRID_YZ_MAX = 65535, BLOCK_Z_MAX = 64 };
+enum { GRID_YZ_MAX = 65535, BLOCK_Z_MAX = 64, GRID_BARRIER_BYTES = 64 };
 #define GRID_X_MAX UINT32_C(2147483647)
 
 static smk_status check_grid(const smk_dim3 *grid, smk_error *error)
@@ -82,6 +82,21 @@ smk_status smk_grid_setup_pack(const smk_image *image, const smk_launch *launch,
     }
     *parameters = packed;
     return SMK_OK;
+}
+
+smk_status smk_grid_setup_barrier(smk_memory *memory, const smk_dim3 *grid, uint64_t *address, smk_error *error)
+{
+    static const unsigned char zeros[GRID_BARRIER_BYTES];
+    const uint64_t blocks = (uint64_t)grid->x * grid->y * grid->z;
+    if (blocks > SMK_SIM_COOPERATIVE_BLOCKS_MAX) {
+        return smk_status_fail(
+            error, SMK_LAUNCH,
+            "the launch is cooperative, so all blocks must be on the machine at once: it has %" PRIu64
+            " blocks, and no GPU holds more than %d",
+            blocks, SMK_SIM_COOPERATIVE_BLOCKS_MAX);
+    }
+    smk_status status = smk_memory_allocate(memory, sizeof zeros, address, error);
+    return status == SMK_OK ? smk_memory_write(memory, *address, zeros, sizeof zeros, error) : status;
 }
 
 void smk_grid_setup_name_kernel(const smk_image *image, smk_error *error)

@@ -5,6 +5,7 @@
 #include "base/launch.h"
 #include "base/status.h"
 #include "sim/code/image.h"
+#include "sim/code/memory.h"
 
 /* Checks grid, block, parameters and shared memory against the limits of the machine and of the kernel. Errors:
  * LAUNCH, SHARED_MEMORY, naming the limit. */
@@ -14,6 +15,9 @@ smk_status smk_grid_setup_check(const smk_image *image, const smk_launch *launch
 /* Packs the kernel's parameters into one buffer, which smk_heap_free frees. Errors: MEMORY. */
 smk_status smk_grid_setup_pack(const smk_image *image, const smk_launch *launch, unsigned char **parameters,
                                smk_error *error);
+
+/* Allocates the word by which the blocks of a cooperative launch wait for each other. Errors: LAUNCH, MEMORY. */
+smk_status smk_grid_setup_barrier(smk_memory *memory, const smk_dim3 *grid, uint64_t *address, smk_error *error);
 
 /* Puts the kernel's name into an error that has none. */
 void smk_grid_setup_name_kernel(const smk_image *image, smk_error *error);

@@ -81,6 +81,10 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
     case SMK_SPECIAL_TOTAL_SMEM_SIZE:
     case SMK_SPECIAL_AGGR_SMEM_SIZE:
         return run->shared_bytes;
+    case SMK_SPECIAL_ENVREG1: /* where the blocks of a cooperative launch wait for each other: high and low half */
+        return run->grid_barrier >> 32;
+    case SMK_SPECIAL_ENVREG2:
+        return (uint32_t)run->grid_barrier;
     case SMK_SPECIAL_CLOCK: /* their values come from smk_control_clock */
     case SMK_SPECIAL_CLOCK_HI:
     case SMK_SPECIAL_CLOCK64:

@@ -94,8 +94,8 @@ def test_integers_saturate(machine):
     assert (out == 0x7FFFFFFF).all()
 
 
-def test_sums_may_lie_over_their_sources(rng, machine):
-    """d is c, in another order of registers."""
+def test_sums_may_lie_over_their_sources(rng):
+    """d is c, in another order of registers, which ptxas of CUDA 13.0 mistakes."""
     form = FORMS[0]
     text = write_kernel(form, LAYOUTS[0])
     c, d = wmma_tools.registers(form, "c"), wmma_tools.registers(form, "d")
@@ -103,7 +103,7 @@ def test_sums_may_lie_over_their_sources(rng, machine):
     mma = next(line for line in text.splitlines() if "wmma.mma" in line)
     text = text.replace(mma, mma.replace(d, turned)).replace(f"{d}, 16;", f"{turned}, 16;")
     bits, (a, b, c) = draw(form, rng)
-    out = multiply(form, LAYOUTS[0], *bits, machine, text=text)
+    out = multiply(form, LAYOUTS[0], *bits, text=text)
     np.testing.assert_array_equal(decode("f32", out), a @ b + c)
 
 
