@@ -40,6 +40,15 @@ smk_binary *smk_binaries_add(const void *image, const void *const *linked)
     return binary;
 }
 
+smk_binary *smk_binaries_add_text(const char *text)
+{
+    smk_binary *binary = smk_binaries_add(NULL, NULL);
+    const size_t length = strlen(text);
+    binary->text = allocate(length + 1);
+    memcpy(binary->text, text, length);
+    return binary;
+}
+
 /* Under the lock: the PTX of all files that the device linker was given. */
 static smk_status read_linked(smk_binary *binary, smk_error *error)
 {
@@ -73,7 +82,7 @@ static smk_status read_and_parse(smk_binary *binary, smk_error *error)
     smk_status status = SMK_OK;
     if (binary->linked != NULL && binary->linked[0] != NULL) {
         status = read_linked(binary, error);
-    } else {
+    } else if (binary->image != NULL) {
         status = smk_fatbin_read_ptx(binary->image, smk_runtime_card_capability(), &binary->text, &length, error);
     }
     if (status == SMK_OK) {
@@ -132,7 +141,9 @@ static void prepare_kernel(smk_kernel *kernel)
 static smk_kernel *create_kernel(smk_binary *binary, const char *name)
 {
     smk_kernel *kernel = allocate(sizeof *kernel);
-    *kernel = (smk_kernel){.binary = binary, .name = name, .max_dynamic_shared = -1, .carveout = -1};
+    char *own = allocate(strlen(name) + 1); /* the caller's may be gone when it is needed */
+    memcpy(own, name, strlen(name));
+    *kernel = (smk_kernel){.binary = binary, .name = own, .max_dynamic_shared = -1, .carveout = -1};
     return kernel;
 }
 
@@ -167,6 +178,7 @@ smk_kernel *smk_binaries_name_kernel(smk_binary *binary, const char *name, smk_c
     (void)pthread_mutex_unlock(&lock);
     *code = kernel->code == SMK_CUDA_ErrorInvalidDeviceFunction ? SMK_CUDA_ErrorSymbolNotFound : kernel->code;
     if (*code != SMK_CUDA_Success) {
+        smk_heap_free((void *)(uintptr_t)kernel->name);
         smk_heap_free(kernel);
         return NULL;
     }

@@ -12,9 +12,9 @@
 
 /* A fat binary of the program. */
 typedef struct smk_binary {
-    const void *image;
+    const void *image;         /* NULL: `text` is all there is */
     const void *const *linked; /* images that the device linker was given, up to NULL; NULL: none */
-    char *text;                /* the PTX, once it has been read */
+    char *text;                /* the PTX, once it has been read; else that of a binary without an image */
     smk_module *module;
     smk_program *program; /* NULL before the first use, and where it cannot be loaded */
     smk_cuda code;        /* why it cannot */
@@ -44,6 +44,9 @@ typedef struct smk_device_variable {
 } smk_device_variable;
 
 smk_binary *smk_binaries_add(const void *image, const void *const *linked);
+
+/* A binary of PTX text, of which it keeps a copy. */
+smk_binary *smk_binaries_add_text(const char *text);
 
 /* Loads a binary by the PTX of its images. Remembers why it cannot be loaded. */
 smk_cuda smk_binaries_load(smk_binary *binary);

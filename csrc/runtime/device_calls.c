@@ -301,6 +301,14 @@ SMK_EXPORT smk_cuda cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
     return smk_outcome_begin();
 }
 
+/* Clusters of more than one block are not there. */
+SMK_EXPORT smk_cuda cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const void *config)
+{
+    (void)function, (void)config;
+    *clusters = 0;
+    return smk_outcome_return(SMK_CUDA_ErrorNotSupported);
+}
+
 SMK_EXPORT smk_cuda cudaCtxResetPersistingL2Cache(void)
 {
     return smk_outcome_begin();

@@ -28,6 +28,7 @@ FAULTS = {
     "last_block_sum": "global_race",
     "life": "global_race",
     "linked_files": "out_of_bounds",
+    "loaded_library": "out_of_bounds",
     "managed_list": "global_race",
     "mapped_memory": "out_of_bounds",
     "matrix_units": "out_of_bounds",
