@@ -65,6 +65,14 @@ class Candidate:
         Rows and columns of the result that a block makes.
     parts : int or None
         A sum is cut into so many parts, which different blocks add.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> naive = smemkit.explain_choice(smemkit.gemm, a, a, backend="sim")["naive"]
+    >>> naive.takes_part, naive.refusal, naive.parts
+    (True, None, 1)
     """
 
     variant: str
@@ -125,6 +133,14 @@ class Choice:
         The name of the one that is taken; None where every variant refuses the call.
     candidates : tuple of Candidate
         The best one first, then those that "auto" never takes.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> choice = smemkit.explain_choice(smemkit.gemm, a, a, backend="sim")
+    >>> choice.family, choice.dimensions
+    ('gemm', {'m': 64, 'k': 64, 'n': 64})
     """
 
     family: str
