@@ -232,6 +232,7 @@ from .report import (
     occupancy_table,
     profile,
 )
+from .textures import Texture
 
 __all__ = [
     "ArgumentError",
@@ -261,6 +262,7 @@ __all__ = [
     "SharedMemoryError",
     "StepBudgetError",
     "Stream",
+    "Texture",
     "TrapError",
     "UnsupportedError",
     "__version__",

@@ -10,6 +10,7 @@
 #include "base/launch.h"
 #include "base/staged_copy.h"
 #include "base/status.h"
+#include "base/texture.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -231,6 +232,17 @@ smk_status smk_stream_device(uint64_t stream, int *device, smk_error *error);
 /* A stream of the device that delays no other one: where work waits for several streams. It is made once. */
 smk_status smk_stream_common(int device, uint64_t *stream, smk_error *error);
 smk_status smk_stream_query(uint64_t stream, bool *done, smk_error *error);
+
+/* cuda_texture.c -------------------------------------------------------------------------------- */
+
+/* A texture or surface object of the present device and the CUDA array of its texels, which are copied from the host.
+ * Errors: ARGUMENT for a shape that no machine has, MEMORY, CUDA. */
+smk_status smk_cuda_texture_create(const smk_texture_shape *shape, const void *texels, uint64_t *object,
+                                   uint64_t *array, smk_error *error);
+/* Copies the texels back, when the work of the device's default stream is done. */
+smk_status smk_cuda_texture_read(const smk_texture_shape *shape, uint64_t array, void *texels, smk_error *error);
+/* Waits for the work that may use it. */
+void smk_cuda_texture_free(uint64_t object, uint64_t array);
 
 /* event.c -------------------------------------------------------------------------------------- */
 

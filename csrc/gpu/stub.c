@@ -484,3 +484,27 @@ smk_status smk_stream_common(int device, uint64_t *stream, smk_error *error)
     (void)stream;
     return fail_without_cuda(error);
 }
+
+smk_status smk_cuda_texture_create(const smk_texture_shape *shape, const void *texels, uint64_t *object,
+                                   uint64_t *array, smk_error *error)
+{
+    (void)shape;
+    (void)texels;
+    (void)object;
+    (void)array;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_cuda_texture_read(const smk_texture_shape *shape, uint64_t array, void *texels, smk_error *error)
+{
+    (void)shape;
+    (void)array;
+    (void)texels;
+    return fail_without_cuda(error);
+}
+
+void smk_cuda_texture_free(uint64_t object, uint64_t array)
+{
+    (void)object;
+    (void)array;
+}

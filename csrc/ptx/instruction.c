@@ -336,8 +336,30 @@ static smk_status parse_constant(smk_parser *parser, smk_operand *operand)
     return SMK_OK;
 }
 
-/* [base + offset]; the '[' is the present token */
-static smk_status parse_address(smk_parser *parser, smk_operand *operand)
+/* The coordinates of [object, {coordinates}], from the comma on. */
+static smk_status parse_texel(smk_parser *parser, const smk_operand *object, smk_operand *operand)
+{
+    SMK_TRY(smk_parse_next(parser));
+    if (!smk_parse_at(parser, '{')) {
+        return smk_parse_unexpected(parser, "coordinates in braces");
+    }
+    SMK_TRY(smk_instruction_parse_list(parser, '}', operand));
+    smk_operand *all = smk_arena_allocate(&parser->module->arena, (size_t)operand->count + 1, sizeof *all);
+    if (all == NULL) {
+        return smk_parse_memory(parser);
+    }
+    all[0] = *object;
+    for (uint32_t i = 0; i < operand->count; i++) {
+        all[i + 1] = operand->element[i];
+    }
+    operand->element = all;
+    operand->count++;
+    operand->texel = true;
+    return smk_parse_expect(parser, ']');
+}
+
+/* [base + offset] and, outside lists, [object, {coordinates}]; the '[' is the present token */
+static smk_status parse_address(smk_parser *parser, bool in_list, smk_operand *operand)
 {
     SMK_TRY(smk_parse_next(parser));
     smk_token at = parser->token;
@@ -354,6 +376,9 @@ static smk_status parse_address(smk_parser *parser, smk_operand *operand)
     }
     if (base.kind == SMK_OPERAND_REGISTER && smk_parse_at(parser, '-')) {
         SMK_TRY(parse_offset(parser, &base.offset));
+    }
+    if (!in_list && base.kind == SMK_OPERAND_REGISTER && base.offset == 0 && smk_parse_at(parser, ',')) {
+        return parse_texel(parser, &base, operand);
     }
     *operand = base;
     operand->kind = SMK_OPERAND_ADDRESS;
@@ -378,7 +403,7 @@ static smk_status parse_scalar(smk_parser *parser, smk_operand *operand)
         }
     }
     if (smk_parse_at(parser, '[')) {
-        return parse_address(parser, operand);
+        return parse_address(parser, true, operand);
     }
     if (parser->token.kind != SMK_TOKEN_WORD || smk_text_is(parser->token.text, "WARP_SZ")) {
         return parse_constant(parser, operand);
@@ -431,6 +456,9 @@ smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operan
 {
     if (smk_parse_at(parser, '{')) {
         return smk_instruction_parse_list(parser, '}', operand);
+    }
+    if (smk_parse_at(parser, '[')) {
+        return parse_address(parser, false, operand);
     }
     SMK_TRY(parse_scalar(parser, operand));
     bool pair = false;

@@ -76,7 +76,7 @@ typedef enum smk_operand_kind {
     SMK_OPERAND_FUNCTION,  /* index: function of the module. Its address, or the callee. */
     SMK_OPERAND_LABEL,     /* index: label of the function (branch target, branch or call table) */
     SMK_OPERAND_ADDRESS,   /* [base + offset]: base_kind REGISTER, VARIABLE or IMMEDIATE (then bits) */
-    SMK_OPERAND_LIST,      /* {a, b}, p|q, or call arguments: `count` operands from element */
+    SMK_OPERAND_LIST,      /* {a, b}, p|q, [a, {b, c}] or call arguments: `count` operands from element */
     SMK_OPERAND_SINK       /* _ : an unused result */
 } smk_operand_kind;
 
@@ -85,6 +85,7 @@ typedef struct smk_operand {
     uint8_t base_kind; /* of an ADDRESS */
     bool negate;       /* !p */
     bool pair;         /* a LIST written p|q */
+    bool texel;        /* a LIST written [a, {b, c}]: a texture or surface, and coordinates in it */
     uint8_t type;      /* smk_type of the operand slot: the width of an immediate, and what a
                           register is read as; SMK_TYPE_NONE for labels, functions, addresses, lists, sinks */
     uint32_t index;

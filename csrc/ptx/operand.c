@@ -251,6 +251,26 @@ static smk_status check_single(smk_parser *parser, const smk_statement *statemen
     return SMK_OK;
 }
 
+/* [object, {coordinates}] */
+static smk_status check_texel(smk_parser *parser, const smk_statement *statement, unsigned index,
+                              const smk_operand_slot *slot, smk_operand *operand, bool apply)
+{
+    const smk_token *at = &statement->operand_at[index];
+    const smk_operand_slot object = {.role = 's', .type = SMK_TYPE_B64};
+    const smk_operand_slot layer = {.role = 's', .type = SMK_TYPE_B32};
+    const smk_operand_slot coordinate = {.role = 's', .type = slot->type};
+    if (operand->kind != SMK_OPERAND_LIST || !operand->texel || operand->count != slot->count + 1) {
+        return smk_parse_fail(parser, at, SMK_PTX,
+                              "operand %u must be a texture or surface with a list of %u coordinates, found '%.*s'",
+                              index + 1, slot->count, SMK_TEXT_PRINT(at->text));
+    }
+    for (uint32_t i = 0; i < operand->count; i++) {
+        const smk_operand_slot *own = i == 0 ? &object : i == 1 && slot->layered ? &layer : &coordinate;
+        SMK_TRY(check_scalar(parser, statement, index, own, &operand->element[i], apply));
+    }
+    return SMK_OK;
+}
+
 smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index,
                              const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
@@ -261,12 +281,15 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
     if (slot->role == 'l') {
         return operand->kind == SMK_OPERAND_LABEL ? SMK_OK : misplaced(parser, statement, index, "a label");
     }
+    if (slot->role == 'x') {
+        return check_texel(parser, statement, index, slot, operand, apply);
+    }
     bool is_list = operand->kind == SMK_OPERAND_LIST;
     if (slot->count != 0 || (slot->vector && width > 1)) {
         smk_operand_slot element = *slot;
         element.sink = true;
         element.special = element.special || slot->vector; /* {r, %tid.x} is taken where %tid.x alone is not */
-        if (!is_list || operand->pair || operand->count != width) {
+        if (!is_list || operand->pair || operand->texel || operand->count != width) {
             const smk_token *at = &statement->operand_at[index];
             return smk_parse_fail(parser, at, SMK_PTX, "operand %u must be a list of %u in braces, found '%.*s'",
                                   index + 1, width, SMK_TEXT_PRINT(at->text));

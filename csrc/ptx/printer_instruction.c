@@ -37,6 +37,17 @@ static void print_list(smk_printer *printer, const smk_operand *operand, const c
     smk_printer_add(printer, "%s", close);
 }
 
+static void print_texel(smk_printer *printer, const smk_operand *operand)
+{
+    smk_operand coordinates = *operand;
+    coordinates.element++;
+    coordinates.count--;
+    smk_printer_add(printer, "[");
+    print_operand(printer, &operand->element[0]);
+    smk_printer_add(printer, ", ");
+    print_list(printer, &coordinates, "{", "}]");
+}
+
 static void print_operand(smk_printer *printer, const smk_operand *operand)
 {
     switch ((smk_operand_kind)operand->kind) {
@@ -64,7 +75,11 @@ static void print_operand(smk_printer *printer, const smk_operand *operand)
         print_address(printer, operand);
         break;
     case SMK_OPERAND_LIST:
-        print_list(printer, operand, operand->pair ? "" : "{", operand->pair ? "" : "}");
+        if (operand->texel) {
+            print_texel(printer, operand);
+        } else {
+            print_list(printer, operand, operand->pair ? "" : "{", operand->pair ? "" : "}");
+        }
         break;
     case SMK_OPERAND_NONE:
     case SMK_OPERAND_SINK:

@@ -253,6 +253,7 @@ static smk_operand_slot read_slot(const smk_instruction *instruction, smk_text t
         slot.pair |= flag == '|' || flag == '=';
         slot.must_pair |= flag == '=';
         slot.special |= flag == '%';
+        slot.layered |= flag == 'l';
     }
     slot.optional = is_optional(text);
     if (i < text.length && text.start[i] == ':') {

@@ -13,7 +13,7 @@ smk_status smk_verify_words(smk_parser *parser, smk_statement *statement);
 
 /* An operand slot of a form (operand.c). `apply` also writes the type into the operand. */
 typedef struct smk_operand_slot {
-    char role;    /* d destination, s source, i immediate, m address, a register or address of a variable */
+    char role;    /* d destination, s source, i immediate, m address, a register or address of a variable, x texel */
     bool sink;    /* a destination that may be _ */
     bool special; /* a source that may be a special register */
     bool relaxed; /* the register may be wider than the type */
@@ -21,7 +21,8 @@ typedef struct smk_operand_slot {
     bool pair;    /* may be written d|p with a predicate behind the bar */
     bool must_pair;
     bool optional;
-    unsigned count; /* fixed number of elements of a list; 0: no such list */
+    bool layered;   /* a texel whose first coordinate is the number of a layer */
+    unsigned count; /* fixed number of elements of a list, or of a texel's coordinates; 0: no such list */
     smk_type type;
     smk_space space; /* of an address */
 } smk_operand_slot;

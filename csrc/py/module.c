@@ -6,6 +6,7 @@
 #include "py/arrays/from_dlpack.h"
 #include "py/arrays/host_memory.h"
 #include "py/arrays/pinned_array.h"
+#include "py/arrays/texture_object.h"
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
@@ -140,6 +141,7 @@ static int execute(PyObject *module)
         add_type(module, &smk_device_type_spec, &state->device_type) < 0 || smk_device_type_create(module, state) < 0 ||
         add_type(module, &smk_stream_type_spec, &state->stream_type) < 0 ||
         add_type(module, &smk_event_type_spec, &state->event_type) < 0 ||
+        add_type(module, &smk_texture_object_spec, &state->texture_type) < 0 ||
         add_type(module, &smk_array_type_spec, &state->array_type) < 0 || smk_dlpack_export_add_table(state) < 0 ||
         add_type(module, &smk_raw_module_type_spec, &state->raw_module_type) < 0 ||
         add_type(module, &smk_raw_kernel_type_spec, &state->raw_kernel_type) < 0 ||
@@ -159,6 +161,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->device_type);
     Py_VISIT(state->stream_type);
     Py_VISIT(state->event_type);
+    Py_VISIT(state->texture_type);
     Py_VISIT(state->device_memory);
     Py_VISIT(state->array_type);
     Py_VISIT(state->raw_module_type);
@@ -178,6 +181,7 @@ static int clear(PyObject *module)
     Py_CLEAR(state->device_type);
     Py_CLEAR(state->stream_type);
     Py_CLEAR(state->event_type);
+    Py_CLEAR(state->texture_type);
     Py_CLEAR(state->device_memory);
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->raw_module_type);

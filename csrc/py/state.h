@@ -16,6 +16,7 @@ typedef struct smk_state {
     PyTypeObject *device_type;
     PyTypeObject *stream_type;
     PyTypeObject *event_type;
+    PyTypeObject *texture_type;
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
     vectorcallfunc raw_kernel_call;              /* of its instances */

@@ -39,6 +39,30 @@ def use_arrays() -> smemkit.DeviceArray:
     smemkit.mapped(pinned, backend="sim", device=None)
     smemkit.managed_empty((2, 3), "int32", "sim", device=None)
     assert_type(pinned, numpy.ndarray[Any, Any])
+    texture = smemkit.Texture(
+        host,
+        channels=1,
+        layered=False,
+        cube=False,
+        filter="linear",
+        address=("clamp", "border"),
+        normalized=False,
+        as_floats=False,
+        border=(0.5, 1.0),
+        surface=False,
+        device=None,
+        backend="sim",
+    )
+    assert_type(texture.device, str)
+    assert_type(texture.asnumpy(), numpy.ndarray[Any, Any])
+    print(
+        texture.shape,
+        texture.dtype,
+        texture.channels,
+        texture.filter,
+        texture.address,
+        int(texture),
+    )
     smemkit.release_memory()
     print(made[0].shape, made[0].dtype, made[0].nbytes, made[0].backend, smemkit.asnumpy(array))
     return array

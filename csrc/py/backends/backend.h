@@ -4,6 +4,7 @@
 
 #include "base/launch.h"
 #include "base/staged_copy.h"
+#include "base/texture.h"
 #include "ptx/module.h"
 #include "registry/plan.h"
 #include "sim/sim.h"
@@ -77,6 +78,11 @@ typedef struct smk_backend_streams {
     smk_status (*elapsed)(void *start, void *end, double *time_ms, smk_error *error);
 } smk_backend_streams;
 
+/* A texture or surface object, and the machine's own memory of its texels. */
+typedef struct smk_backend_texture {
+    uint64_t object, memory;
+} smk_backend_texture;
+
 /* The functions need no GIL, and are called without it. `options` are for the simulator alone. */
 typedef struct smk_backend {
     smk_backend_id id;
@@ -125,6 +131,12 @@ typedef struct smk_backend {
     /* Copies rows, perhaps from one device to another, on a stream of either (0: the default one of the target's). */
     smk_status (*copy_rows)(const smk_backend_rows *to, const smk_backend_rows *from, uint64_t row_bytes, uint64_t rows,
                             uint64_t stream, smk_error *error);
+    /* Copies texels from the host, one after the other, into memory of their own; and back, from a surface. */
+    smk_status (*create_texture)(const smk_texture_shape *shape, const void *texels, smk_backend_texture *texture,
+                                 smk_error *error);
+    smk_status (*read_texture)(const smk_texture_shape *shape, const smk_backend_texture *texture, void *texels,
+                               smk_error *error);
+    void (*free_texture)(const smk_backend_texture *texture);
     /* `entry` is a kernel that will be launched, or NULL: the GPU checks with it that the image has code for the
      * device. */
     smk_status (*load)(const smk_backend_image *image, const char *entry, smk_backend_code **code, smk_error *error);

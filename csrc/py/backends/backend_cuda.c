@@ -259,6 +259,23 @@ static const smk_backend_streams streams = {
     .elapsed = smk_event_elapsed,
 };
 
+static smk_status create_texture(const smk_texture_shape *shape, const void *texels, smk_backend_texture *texture,
+                                 smk_error *error)
+{
+    return smk_cuda_texture_create(shape, texels, &texture->object, &texture->memory, error);
+}
+
+static smk_status read_texture(const smk_texture_shape *shape, const smk_backend_texture *texture, void *texels,
+                               smk_error *error)
+{
+    return smk_cuda_texture_read(shape, texture->memory, texels, error);
+}
+
+static void free_texture(const smk_backend_texture *texture)
+{
+    smk_cuda_texture_free(texture->object, texture->memory);
+}
+
 const smk_backend smk_backend_cuda = {
     .id = SMK_BACKEND_CUDA,
     .name = "cuda",
@@ -285,6 +302,9 @@ const smk_backend smk_backend_cuda = {
     .clear = smk_buffer_clear,
     .copy = smk_buffer_copy,
     .copy_rows = copy_rows,
+    .create_texture = create_texture,
+    .read_texture = read_texture,
+    .free_texture = free_texture,
     .load = load,
     .unload = unload,
     .query = query,

@@ -1,6 +1,7 @@
 #include "py/backends/backend_sim.h"
 
 #include "py/backends/capture.h"
+#include "sim/code/texture_object.h"
 
 #include "base/heap.h"
 #include "registry/occupancy.h"
@@ -55,6 +56,50 @@ static smk_status allocate(uint64_t bytes, uint64_t *address, smk_error *error)
     smk_memory *present = NULL;
     smk_status status = get_memory(&present, error);
     return status == SMK_OK ? smk_memory_allocate(present, bytes, address, error) : status;
+}
+
+/* Textures: the texels lie one after the other in an allocation. */
+
+static uint64_t count_texel_bytes(const smk_texture_shape *shape)
+{
+    return smk_texture_slices(shape) * shape->size[1] * shape->size[0] * smk_texture_texel_bytes(shape);
+}
+
+static smk_status create_texture(const smk_texture_shape *shape, const void *texels, smk_backend_texture *texture,
+                                 smk_error *error)
+{
+    const uint64_t row = (uint64_t)shape->size[0] * smk_texture_texel_bytes(shape), bytes = count_texel_bytes(shape);
+    smk_texture made = {.row_bytes = row, .slice_bytes = row * shape->size[1], .shape = *shape};
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    if (status == SMK_OK) {
+        status = smk_memory_allocate(present, bytes, &made.address, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    texture->memory = made.address;
+    status = smk_memory_write(present, made.address, texels, bytes, error);
+    if (status == SMK_OK) {
+        status = smk_texture_object_create(present, &made, &texture->object, error);
+    }
+    if (status != SMK_OK) {
+        (void)smk_memory_free(present, made.address, NULL);
+    }
+    return status;
+}
+
+static smk_status read_texture(const smk_texture_shape *shape, const smk_backend_texture *texture, void *texels,
+                               smk_error *error)
+{
+    return smk_memory_read(atomic_load(&memory), texture->memory, texels, count_texel_bytes(shape), error);
+}
+
+static void free_texture(const smk_backend_texture *texture)
+{
+    smk_memory *present = atomic_load(&memory);
+    (void)smk_texture_object_free(present, texture->object, NULL);
+    (void)smk_memory_free(present, texture->memory, NULL);
 }
 
 static smk_status release(uint64_t address, smk_error *error)
@@ -415,6 +460,9 @@ const smk_backend smk_backend_sim = {
     .clear = clear,
     .copy = copy,
     .copy_rows = copy_rows,
+    .create_texture = create_texture,
+    .read_texture = read_texture,
+    .free_texture = free_texture,
     .load = load,
     .unload = unload,
     .query = query,

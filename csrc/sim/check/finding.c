@@ -235,6 +235,7 @@ const char *smk_finding_use(const smk_instruction *instruction)
     case SMK_CLASS_COPY:
     case SMK_CLASS_MATRIX:
     case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_TEXTURE:
     case SMK_CLASS_FENCE:
     case SMK_CLASS_CALL:
     case SMK_CLASS_END:

@@ -39,6 +39,7 @@ static bool carries(const smk_instruction *in)
     case SMK_CLASS_STORE:
     case SMK_CLASS_ATOMIC:
     case SMK_CLASS_COPY:
+    case SMK_CLASS_TEXTURE:
     case SMK_CLASS_MATRIX:
     case SMK_CLASS_BARRIER:
     case SMK_CLASS_FENCE:
@@ -470,6 +471,7 @@ static bool decides(const smk_instruction *in)
     case SMK_CLASS_STORE:
     case SMK_CLASS_ATOMIC:
     case SMK_CLASS_COPY:
+    case SMK_CLASS_TEXTURE:
     case SMK_CLASS_BARRIER:
     case SMK_CLASS_BRANCH:
         return true;

@@ -138,6 +138,7 @@ static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operati
         quiet = in->opcode == SMK_OPCODE_NANOSLEEP;
         break;
     case SMK_CLASS_COPY:
+    case SMK_CLASS_TEXTURE:
     case SMK_CLASS_MATRIX:
         break;
     }

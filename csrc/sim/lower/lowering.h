@@ -62,7 +62,8 @@ bool smk_lower_locate_variable(smk_lowering *lowering, smk_variable_ref index, s
 bool smk_lower_memory(smk_lowering *lowering);  /* ld st ldu atom red cp.async cvta isspacep */
 bool smk_lower_control(smk_lowering *lowering); /* bra brx call ret exit trap bar barrier nanosleep */
 bool smk_lower_exchange(smk_lowering *lowering);
-bool smk_lower_mma(smk_lowering *lowering); /* mma */
+bool smk_lower_mma(smk_lowering *lowering);     /* mma */
+bool smk_lower_texture(smk_lowering *lowering); /* tex tld4 suld sust */
 
 /* Replaces block numbers in branches by operations, once all operations exist. */
 bool smk_lower_link(smk_lowering *lowering);

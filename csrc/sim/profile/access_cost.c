@@ -371,6 +371,7 @@ bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *o
     case SMK_CLASS_ALU:
     case SMK_CLASS_ADDRESS:
     case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_TEXTURE: /* not counted */
     case SMK_CLASS_BARRIER:
     case SMK_CLASS_FENCE:
     case SMK_CLASS_BRANCH:

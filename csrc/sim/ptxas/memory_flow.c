@@ -33,6 +33,7 @@ unsigned smk_memory_flow_changes(const smk_instruction *in)
     case SMK_CLASS_CALL:
     case SMK_CLASS_COPY:
         return ALL;
+    case SMK_CLASS_TEXTURE:
     case SMK_CLASS_ALU:
     case SMK_CLASS_ADDRESS:
     case SMK_CLASS_MATRIX:

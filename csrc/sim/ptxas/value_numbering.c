@@ -78,6 +78,7 @@ static bool is_pure(const smk_instruction *instruction)
     case SMK_CLASS_ATOMIC:
     case SMK_CLASS_COPY:
     case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_TEXTURE:
     case SMK_CLASS_BARRIER:
     case SMK_CLASS_FENCE:
     case SMK_CLASS_BRANCH:

@@ -1,0 +1,396 @@
+#include "sim/exec/sample.h"
+
+#include "sim/exec/convert.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* What the CUDA programming guide says of texture units, and, where it says nothing, what an H100 and an H200 were seen
+ * to do (tests/sim/exec/textures_h200.json has some of it):
+ * - A normalised coordinate is cut to 21 bits behind the point, 22 where the size is over 8192, before it is multiplied
+ *   by the size. Mirrored, it is counted down from the other end; of a size that is a power of two it then belongs to
+ *   the texel before where it lies between two.
+ * - A filter knows the distance to a texel in 256ths, rounded to nearest, upwards from the middle. Weights of two and
+ *   three axes are products, rounded to 256ths one after the other, so that all of them add up to one.
+ * - Floats are added as integers: cut to 4 bits below the last place of the largest one that has a weight; the sum is
+ *   rounded to nearest, away from zero from the middle. Halves give a half; integers of 8 and 16 bits one of 16 bits
+ *   (of signed 8 bits, one result in 25 is off by one 32767th; of three axes, one in a hundred by the last bit).
+ * - A filter of one axis mixes half of the border in where the mode of y is the border: y is 0. */
+
+enum { PARTS = 256, TAPS_MAX = 8, GUARD_BITS = 4, COORDINATE_BITS = 21, FEW_TEXELS = 8192, SUBTEXEL_BITS = 8 };
+
+/* One texel that a filter mixes. */
+typedef struct tap {
+    int64_t index[3]; /* by axis */
+    uint32_t weight;  /* in 256ths */
+} tap;
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static bool reads_numbers(const smk_texture_shape *shape)
+{
+    return shape->kind == SMK_TEXEL_FLOAT || (shape->reads_floats != 0 && shape->bits < 32);
+}
+
+/* The largest number of a channel of integers that are read as floats. */
+static int32_t top_of(const smk_texture_shape *shape)
+{
+    return (INT32_C(1) << (shape->bits - (shape->kind == SMK_TEXEL_SIGNED ? 1 : 0))) - 1;
+}
+
+/* Texels --------------------------------------------------------------------------------------------------------- */
+
+/* A channel as it lies in memory, extended to 32 bits. */
+static uint32_t load_channel(const smk_texture_shape *shape, const unsigned char *texel, unsigned channel)
+{
+    const unsigned bytes = shape->bits / 8U;
+    uint32_t raw = 0;
+    memcpy(&raw, texel + (size_t)channel * bytes, bytes);
+    if (shape->kind == SMK_TEXEL_SIGNED && shape->bits < 32) {
+        return (uint32_t)(shape->bits == 8 ? (int32_t)(int8_t)raw : (int32_t)(int16_t)raw);
+    }
+    return raw;
+}
+
+/* The border, as a channel of the texture would hold it. */
+static uint32_t load_border(const smk_texture_shape *shape, unsigned channel)
+{
+    const float border = shape->border[channel];
+    if (shape->kind == SMK_TEXEL_FLOAT) {
+        return shape->bits == 16 ? smk_nearest_f16(border) : bits_of(border);
+    }
+    if (reads_numbers(shape)) {
+        const float least = shape->kind == SMK_TEXEL_SIGNED ? -1.0F : 0.0F;
+        const float inside = !(border > least) ? least : border > 1.0F ? 1.0F : border;
+        return (uint32_t)(int32_t)lrintf(inside * (float)top_of(shape));
+    }
+    const uint32_t low = bits_of(border) & (shape->bits == 32 ? UINT32_MAX : (UINT32_C(1) << shape->bits) - 1);
+    const bool negative = shape->kind == SMK_TEXEL_SIGNED && (low >> (shape->bits - 1) & 1) != 0;
+    return negative && shape->bits < 32 ? low | UINT32_MAX << shape->bits : low;
+}
+
+/* As a register has it. */
+static uint32_t finish_channel(const smk_texture_shape *shape, uint32_t loaded)
+{
+    if (shape->kind == SMK_TEXEL_FLOAT) {
+        return shape->bits == 16 ? bits_of(smk_widen_f16((uint16_t)loaded)) : loaded;
+    }
+    if (!reads_numbers(shape)) {
+        return loaded;
+    }
+    const float value = (float)(int32_t)loaded / (float)top_of(shape);
+    return bits_of(value < -1.0F ? -1.0F : value);
+}
+
+/* The channel of the texel at an index; an index of -1 is the border. */
+static uint32_t load_texel(const smk_texture *t, const unsigned char *texels, const int64_t index[3], uint32_t slice,
+                           unsigned channel)
+{
+    if (index[0] < 0 || index[1] < 0 || index[2] < 0) {
+        return t->linear ? 0 : load_border(&t->shape, channel);
+    }
+    const unsigned char *texel = texels + ((uint64_t)index[2] + slice) * t->slice_bytes +
+                                 (uint64_t)index[1] * t->row_bytes +
+                                 (uint64_t)index[0] * smk_texture_texel_bytes(&t->shape);
+    return load_channel(&t->shape, texel, channel);
+}
+
+/* Coordinates ---------------------------------------------------------------------------------------------------- */
+
+static smk_texture_mode mode_of(const smk_texture_shape *shape, unsigned axis)
+{
+    const smk_texture_mode mode = (smk_texture_mode)shape->mode[axis];
+    const bool turns = mode == SMK_TEXTURE_WRAP || mode == SMK_TEXTURE_MIRROR;
+    return turns && shape->normalized == 0 ? SMK_TEXTURE_CLAMP : mode;
+}
+
+/* An index inside the axis, or -1 for the border. */
+static int64_t settle(int64_t index, uint32_t size, smk_texture_mode mode)
+{
+    const int64_t n = size;
+    int64_t turned = index % (2 * n);
+    if (index >= 0 && index < n) {
+        return index;
+    }
+    turned += turned < 0 ? 2 * n : 0;
+    switch (mode) {
+    case SMK_TEXTURE_WRAP:
+        return turned % n;
+    case SMK_TEXTURE_MIRROR:
+        return turned < n ? turned : 2 * n - 1 - turned;
+    case SMK_TEXTURE_CLAMP:
+        return index < 0 ? 0 : n - 1;
+    case SMK_TEXTURE_BORDER:
+        break;
+    }
+    return -1;
+}
+
+/* A normalised coordinate as the texture unit keeps it, in units of 1 / 2^bits, wrapped or mirrored into 0 to 1. */
+static int64_t normalise(float coordinate, uint32_t size, smk_texture_mode mode, bool filters, unsigned bits)
+{
+    const double x = coordinate, whole = floor(x), scale = (double)(INT64_C(1) << bits);
+    if (mode == SMK_TEXTURE_CLAMP || mode == SMK_TEXTURE_BORDER) {
+        const double inside = isnan(x) ? 0 : x < -2 ? -2 : x > 3 ? 3 : x;
+        return (int64_t)floor(inside * scale);
+    }
+    if (!isfinite(x)) {
+        return 0;
+    }
+    const double part = floor((x - whole) * scale), kept = part < scale ? part : scale - 1;
+    if (mode == SMK_TEXTURE_WRAP || fmod(whole, 2) == 0) {
+        return (int64_t)kept;
+    }
+    const bool finer = (uint64_t)size << SUBTEXEL_BITS < UINT64_C(1) << bits;
+    const bool before = (size & (size - 1)) == 0 && (finer || !filters);
+    return (int64_t)(scale - kept) - (before ? 1 : 0);
+}
+
+/* The position along an axis, in 256ths of a texel; of a filter, from the middle of the first texel on. */
+static int64_t locate(const smk_texture_shape *shape, float coordinate, unsigned axis, bool filters)
+{
+    const int64_t size = shape->size[axis];
+    if (shape->normalized != 0) {
+        const unsigned bits = COORDINATE_BITS + (size > FEW_TEXELS ? 1 : 0);
+        const int64_t part = normalise(coordinate, shape->size[axis], mode_of(shape, axis), filters, bits);
+        const int64_t twice = part * size * (2 * PARTS);
+        return (filters ? twice - (PARTS - 1) * (INT64_C(1) << bits) : twice) >> (bits + 1);
+    }
+    const double x = isnan(coordinate) ? 0 : coordinate;
+    const double inside = x < -4 ? -4 : x > (double)(size + 4) ? (double)(size + 4) : x;
+    return (int64_t)floor(filters ? inside * PARTS - (PARTS - 1) / 2.0 : floor(inside) * PARTS);
+}
+
+/* Filters -------------------------------------------------------------------------------------------------------- */
+
+/* A product of two weights; from the middle `far` texels round up, others down. */
+static uint32_t round_weight(uint32_t product, bool far)
+{
+    return (product + (far ? PARTS / 2 : PARTS / 2 - 1)) / PARTS;
+}
+
+/* The weights of the texels of `axes` axes, of which the second ones have `part`; bit i of an index is axis i. */
+static void weigh(const uint32_t part[3], unsigned axes, uint32_t weights[TAPS_MAX])
+{
+    const uint32_t x[2] = {PARTS - part[0], part[0]}, z[2] = {PARTS - part[2], part[2]};
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < (axes == 3 ? 2U : 1U); k++) {
+            const uint32_t both = axes == 3 ? round_weight(x[i] * z[k], i == 1) : x[i];
+            const uint32_t far = axes == 1 ? 0 : round_weight(both * part[1], i == 1);
+            weights[i + 4 * k] = both - far;
+            weights[i + 2 + 4 * k] = far;
+        }
+    }
+}
+
+/* The taps of a filter; their number. `settles`: a point outside a clamped axis moves to the middle of its last texel,
+ * which then has all the weight. */
+static unsigned list_taps(const smk_texture_shape *shape, const smk_sample_point *point, bool settles,
+                          tap taps[TAPS_MAX])
+{
+    const bool is_flat = shape->axes == 1 && shape->mode[1] == SMK_TEXTURE_BORDER;
+    const unsigned axes = is_flat ? 2 : shape->axes;
+    uint32_t part[3] = {0}, weights[TAPS_MAX];
+    int64_t index[3][2] = {{0}};
+    for (unsigned axis = 0; axis < axes; axis++) {
+        const bool is_given = axis < shape->axes;
+        const smk_texture_mode mode = is_given ? mode_of(shape, axis) : SMK_TEXTURE_BORDER;
+        int64_t at = is_given ? locate(shape, point->at[axis], axis, true) : -PARTS / 2;
+        const int64_t last = (shape->size[axis] - INT64_C(1)) * PARTS;
+        if (settles && mode == SMK_TEXTURE_CLAMP) {
+            at = at < 0 ? 0 : at > last ? last : at;
+        }
+        part[axis] = (uint32_t)(at & (PARTS - 1));
+        index[axis][0] = settle(at >> SUBTEXEL_BITS, shape->size[axis], mode);
+        index[axis][1] = settle((at >> SUBTEXEL_BITS) + 1, shape->size[axis], mode);
+    }
+    weigh(part, axes, weights);
+    for (unsigned i = 0; i < 1U << axes; i++) {
+        taps[i] = (tap){{index[0][i & 1], index[1][i >> 1 & 1], index[2][i >> 2]}, weights[i]};
+    }
+    return 1U << axes;
+}
+
+/* |number| * 2^exponent, rounded away from zero from the middle, to `bits` bits and no finer than 2^least. */
+static float round_away(int64_t number, int exponent, unsigned bits, int least)
+{
+    uint64_t left = (uint64_t)(number < 0 ? -number : number);
+    unsigned drop = 0;
+    while (left >> drop >> bits != 0) {
+        drop++;
+    }
+    if (exponent + (int)drop < least) {
+        drop = (unsigned)(least - exponent);
+    }
+    const uint64_t half = drop > 0 ? UINT64_C(1) << (drop - 1) : 0;
+    const double value = ldexp((double)((left + half) >> drop), exponent + (int)drop);
+    return (float)(number < 0 ? -value : value);
+}
+
+typedef struct float_format {
+    unsigned fraction_bits;
+    int bias;
+} float_format;
+
+/* The mix of floats of a format, as bits in memory. */
+static uint32_t mix_floats(const uint32_t *loaded, const tap *taps, unsigned count, float_format format)
+{
+    const uint32_t one = UINT32_C(1) << format.fraction_bits;
+    const int top = 2 * format.bias + 1;
+    int exponents[TAPS_MAX], largest = 1;
+    float special = 0;
+    bool is_special = false;
+    for (unsigned i = 0; i < count; i++) {
+        exponents[i] = (int)(loaded[i] >> format.fraction_bits) & top;
+        if (taps[i].weight > 0) {
+            const float value = format.bias == 15 ? smk_widen_f16((uint16_t)loaded[i]) : float_of(loaded[i]);
+            is_special = is_special || exponents[i] == top;
+            special += value * (float)taps[i].weight;
+            largest = exponents[i] > largest ? exponents[i] : largest;
+        }
+    }
+    if (is_special) {
+        return bits_of(special);
+    }
+    int64_t sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const int exponent = exponents[i] > 0 ? exponents[i] : 1, down = largest - exponent;
+        const int64_t digits = (loaded[i] & (one - 1)) | (exponents[i] > 0 ? one : 0);
+        const int64_t cut = down < 63 ? digits << GUARD_BITS >> down : 0;
+        const bool negative = (loaded[i] >> format.fraction_bits & (uint32_t)(top + 1)) != 0;
+        sum += (negative ? -cut : cut) * taps[i].weight;
+    }
+    const int finest = 1 - format.bias - (int)format.fraction_bits;
+    return bits_of(
+        round_away(sum, largest - 1 + finest - GUARD_BITS - SUBTEXEL_BITS, format.fraction_bits + 1, finest));
+}
+
+/* The mix of integers that are read as floats: a number of 16 bits. */
+static uint32_t mix_integers(const smk_texture_shape *shape, const uint32_t *loaded, const tap *taps, unsigned count)
+{
+    const bool is_signed = shape->kind == SMK_TEXEL_SIGNED;
+    const int64_t top = is_signed ? INT16_MAX : UINT16_MAX, own = top_of(shape);
+    int64_t sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        sum += (int64_t)(int32_t)loaded[i] * taps[i].weight;
+    }
+    const double exact = (double)(sum * top) / (double)(own * PARTS);
+    const int64_t rounded = (int64_t)floor(exact + 0.5), inside = rounded < -top ? -top : rounded;
+    return bits_of((float)inside / (float)top);
+}
+
+static uint32_t mix(const smk_texture *t, const unsigned char *texels, const tap *taps, unsigned count, uint32_t slice,
+                    unsigned channel)
+{
+    const float_format half = {10, 15}, single = {23, 127};
+    uint32_t loaded[TAPS_MAX];
+    for (unsigned i = 0; i < count; i++) {
+        loaded[i] = load_texel(t, texels, taps[i].index, slice, channel);
+    }
+    return t->shape.kind == SMK_TEXEL_FLOAT ? mix_floats(loaded, taps, count, t->shape.bits == 16 ? half : single)
+                                            : mix_integers(&t->shape, loaded, taps, count);
+}
+
+/* Cubes ---------------------------------------------------------------------------------------------------------- */
+
+/* The face that a direction meets, and where in it, from 0 to 1. The largest axis decides; of equal ones z, then y. */
+static unsigned find_face(const float at[3], float face[2])
+{
+    const float size[3] = {fabsf(at[0]), fabsf(at[1]), fabsf(at[2])};
+    const unsigned axis = size[2] >= size[0] && size[2] >= size[1] ? 2 : size[1] >= size[0] ? 1 : 0;
+    const bool back = at[axis] < 0;
+    const float s = axis == 0 ? (back ? at[2] : -at[2]) : axis == 1 ? at[0] : back ? -at[0] : at[0];
+    const float t = axis == 1 ? (back ? -at[2] : at[2]) : -at[1];
+    face[0] = size[axis] > 0 ? (s / size[axis] + 1) / 2 : 0.5F;
+    face[1] = size[axis] > 0 ? (t / size[axis] + 1) / 2 : 0.5F;
+    return 2 * axis + (back ? 1 : 0);
+}
+
+/* The texture of one face, and the point in it. */
+static smk_sample_point enter_face(const smk_texture *texture, const smk_sample_point *point, smk_texture *face)
+{
+    enum { FACES = 6 };
+    smk_sample_point inside = {.at = {0}};
+    *face = *texture;
+    face->shape.normalized = 1;
+    face->shape.mode[0] = face->shape.mode[1] = SMK_TEXTURE_CLAMP;
+    inside.layer = FACES * point->layer + find_face(point->at, inside.at);
+    return inside;
+}
+
+/* Reads ---------------------------------------------------------------------------------------------------------- */
+
+static void read_flat(const smk_texture *t, const unsigned char *texels, const smk_sample_point *point,
+                      uint32_t value[SMK_SAMPLE_CHANNELS])
+{
+    tap taps[TAPS_MAX] = {{{0}, 0}};
+    unsigned count = 1;
+    if (t->shape.filters != 0) {
+        count = list_taps(&t->shape, point, true, taps);
+    } else {
+        for (unsigned axis = 0; axis < t->shape.axes; axis++) {
+            const int64_t at = locate(&t->shape, point->at[axis], axis, false);
+            taps[0].index[axis] = settle(at >> SUBTEXEL_BITS, t->shape.size[axis], mode_of(&t->shape, axis));
+        }
+    }
+    for (unsigned c = 0; c < SMK_SAMPLE_CHANNELS; c++) {
+        const bool is_there = c < t->shape.channels;
+        if (is_there && t->shape.filters != 0) {
+            value[c] = mix(t, texels, taps, count, point->layer, c);
+        } else {
+            value[c] = is_there ? finish_channel(&t->shape, load_texel(t, texels, taps[0].index, point->layer, c)) : 0;
+        }
+    }
+}
+
+void smk_sample_read(const smk_texture *texture, const unsigned char *texels, const smk_sample_point *point, bool cube,
+                     uint32_t value[SMK_SAMPLE_CHANNELS])
+{
+    if (cube) {
+        smk_texture face;
+        const smk_sample_point inside = enter_face(texture, point, &face);
+        read_flat(&face, texels, &inside, value);
+    } else {
+        read_flat(texture, texels, point, value);
+    }
+}
+
+void smk_sample_fetch(const smk_texture *texture, const unsigned char *texels, const int32_t at[3], uint32_t layer,
+                      uint32_t value[SMK_SAMPLE_CHANNELS])
+{
+    int64_t index[3] = {0};
+    for (unsigned axis = 0; axis < texture->shape.axes; axis++) {
+        const smk_texture_mode mode = texture->linear ? SMK_TEXTURE_BORDER : mode_of(&texture->shape, axis);
+        index[axis] = settle(at[axis], texture->shape.size[axis], mode);
+    }
+    for (unsigned c = 0; c < SMK_SAMPLE_CHANNELS; c++) {
+        const bool is_there = c < texture->shape.channels;
+        value[c] = is_there ? finish_channel(&texture->shape, load_texel(texture, texels, index, layer, c)) : 0;
+    }
+}
+
+void smk_sample_gather(const smk_texture *texture, const unsigned char *texels, const smk_sample_point *point,
+                       unsigned channel, uint32_t value[4])
+{
+    static const unsigned order[4] = {2, 3, 1, 0};
+    tap taps[TAPS_MAX];
+    (void)list_taps(&texture->shape, point, false, taps);
+    for (unsigned i = 0; i < 4; i++) {
+        const bool is_there = channel < texture->shape.channels;
+        const uint32_t loaded = is_there ? load_texel(texture, texels, taps[order[i]].index, point->layer, channel) : 0;
+        value[i] = is_there ? finish_channel(&texture->shape, loaded) : 0;
+    }
+}
