@@ -95,6 +95,10 @@ def operand(place, types, words, pair=False):
         return "16"
     kind = {"t": types[:1], "u": types[1:2]}.get(kind, [kind])[0]
     text = register(f"b{TYPES[types[0]] * 2}" if kind == "w" else kind)
+    if role[0] == "x":
+        first = [register("b32")] if role.endswith("l") else []
+        count = int(role[1:].rstrip("l"))
+        return f"[b64_, {{{', '.join([*first, *[text] * count][:count])}}}]"
     width = count_elements(words)
     if role[1:].isdigit():
         text = "{" + ", ".join([text] * int(role[1:])) + "}"
