@@ -118,9 +118,10 @@ class Texture:
     Notes
     -----
     What the CUDA guide leaves open was measured on an H100 and an H200: weights are 256ths, floats
-    are added as integers with four more bits. Filtered int8 texels differ by one 32767th in one
-    result of 25, mirrored coordinates exactly between two texels of a large texture may fall to the
-    other one, and cubes are filtered inside one face.
+    are added as integers with four more bits. Of filtered reads these may differ from the
+    hardware's: int8 texels read as floats (by one 32767th, one in 25), three axes (in the last bit,
+    one in 100) and mirrored coordinates (by one 256th of a weight, one in 50). Cubes are filtered
+    inside one face.
 
     Examples
     --------

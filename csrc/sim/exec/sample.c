@@ -10,7 +10,7 @@
  * to do (tests/sim/exec/textures_h200.json has some of it):
  * - A normalised coordinate is cut to 21 bits behind the point, 22 where the size is over 8192, before it is multiplied
  *   by the size. Mirrored, it is counted down from the other end; of a size that is a power of two it then belongs to
- *   the texel before where it lies between two.
+ *   the texel before where it lies between two. (One weight in 50 of mirrored coordinates is off by one 256th.)
  * - A filter knows the distance to a texel in 256ths, rounded to nearest, upwards from the middle. Weights of two and
  *   three axes are products, rounded to 256ths one after the other, so that all of them add up to one.
  * - Floats are added as integers: cut to 4 bits below the last place of the largest one that has a weight; the sum is
