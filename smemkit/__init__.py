@@ -105,8 +105,6 @@ Limits
 - PTX that the simulator does not know is refused, with its line and that of your source, never
   skipped. It does not execute:
 
-  - textures and surfaces (tex2D, surf2Dwrite and their like): pass the array as a pointer, const T
-    *__restrict__, and compute the index
   - clusters of blocks (this_cluster, __cluster_dims__, distributed shared memory): hand the data
     over in global memory, from one launch to the next
   - matrix products of a warp group (wgmma) and of sm_100 (tcgen05): compile the kernel's path for
@@ -131,6 +129,8 @@ Limits
     atomicAdd for each element
   - registers of 128 bits (atomics on __int128) and accesses of 256 bits (double4_32a on sm_100):
     use values of 64 bits, or compile with the option -arch=compute_90
+  - texture references, sparse textures, multisampled ones, and questions to textures: use a texture
+    object (cudaTextureObject_t), and pass sizes as parameters
   - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one
   - redux.sync of f32, of sm_100: reduce by __shfl_xor_sync
   - fma.oob of 16-bit floats: select the operands before the fma

@@ -113,8 +113,8 @@ static uint32_t load_texel(const smk_texture *t, const unsigned char *texels, co
 static smk_texture_mode mode_of(const smk_texture_shape *shape, unsigned axis)
 {
     const smk_texture_mode mode = (smk_texture_mode)shape->mode[axis];
-    const bool turns = mode == SMK_TEXTURE_WRAP || mode == SMK_TEXTURE_MIRROR;
-    return turns && shape->normalized == 0 ? SMK_TEXTURE_CLAMP : mode;
+    const bool repeats = mode == SMK_TEXTURE_WRAP || mode == SMK_TEXTURE_MIRROR;
+    return repeats && shape->normalized == 0 ? SMK_TEXTURE_CLAMP : mode;
 }
 
 /* An index inside the axis, or -1 for the border. */
@@ -248,7 +248,7 @@ typedef struct float_format {
 /* The mix of floats of a format, as bits in memory. */
 static uint32_t mix_floats(const uint32_t *loaded, const tap *taps, unsigned count, float_format format)
 {
-    const uint32_t one = UINT32_C(1) << format.fraction_bits;
+    const uint32_t leading = UINT32_C(1) << format.fraction_bits;
     const int top = 2 * format.bias + 1;
     int exponents[TAPS_MAX], largest = 1;
     float special = 0;
@@ -268,7 +268,7 @@ static uint32_t mix_floats(const uint32_t *loaded, const tap *taps, unsigned cou
     int64_t sum = 0;
     for (unsigned i = 0; i < count; i++) {
         const int exponent = exponents[i] > 0 ? exponents[i] : 1, down = largest - exponent;
-        const int64_t digits = (loaded[i] & (one - 1)) | (exponents[i] > 0 ? one : 0);
+        const int64_t digits = (loaded[i] & (leading - 1)) | (exponents[i] > 0 ? leading : 0);
         const int64_t cut = down < 63 ? digits << GUARD_BITS >> down : 0;
         const bool negative = (loaded[i] >> format.fraction_bits & (uint32_t)(top + 1)) != 0;
         sum += (negative ? -cut : cut) * taps[i].weight;

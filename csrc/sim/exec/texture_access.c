@@ -17,10 +17,10 @@ typedef struct found_object {
     unsigned char *texels;
 } found_object;
 
-static const smk_operation *refuse(smk_warp *warp, const smk_operation *op, unsigned lane, const char *what)
+static const smk_operation *refuse(smk_warp *warp, const smk_operation *op, unsigned lane, const char *reason)
 {
     const uint64_t object = SMK_ROW(uint64_t, warp, op->u.detail->rows[OBJECT])[lane];
-    return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION, "0x%llx %s", (unsigned long long)object, what);
+    return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION, "0x%llx %s", (unsigned long long)object, reason);
 }
 
 /* Has the texture the shape that the instruction names? Faces of cubes are reached as layers, too. */
