@@ -6,7 +6,7 @@
 #include "py/arrays/from_dlpack.h"
 #include "py/arrays/host_memory.h"
 #include "py/arrays/pinned_array.h"
-#include "py/arrays/texture_object.h"
+#include "py/arrays/texture_type.h"
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
@@ -141,7 +141,7 @@ static int execute(PyObject *module)
         add_type(module, &smk_device_type_spec, &state->device_type) < 0 || smk_device_type_create(module, state) < 0 ||
         add_type(module, &smk_stream_type_spec, &state->stream_type) < 0 ||
         add_type(module, &smk_event_type_spec, &state->event_type) < 0 ||
-        add_type(module, &smk_texture_object_spec, &state->texture_type) < 0 ||
+        add_type(module, &smk_texture_type_spec, &state->texture_type) < 0 ||
         add_type(module, &smk_array_type_spec, &state->array_type) < 0 || smk_dlpack_export_add_table(state) < 0 ||
         add_type(module, &smk_raw_module_type_spec, &state->raw_module_type) < 0 ||
         add_type(module, &smk_raw_kernel_type_spec, &state->raw_kernel_type) < 0 ||

@@ -1,4 +1,4 @@
-#include "py/arrays/texture_object.h"
+#include "py/arrays/texture_type.h"
 
 #include "py/backends/device.h"
 #include "py/error.h"
@@ -193,7 +193,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec smk_texture_object_spec = {
+PyType_Spec smk_texture_type_spec = {
     .name = "smemkit._core._TextureObject",
     .basicsize = sizeof(texture_object),
     .flags = Py_TPFLAGS_DEFAULT,

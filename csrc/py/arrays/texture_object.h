@@ -1,9 +1,0 @@
-/* _core._TextureObject: what smemkit.Texture keeps of a machine. */
-#ifndef SMK_PY_ARRAYS_TEXTURE_OBJECT_H
-#define SMK_PY_ARRAYS_TEXTURE_OBJECT_H
-
-#include "py/state.h"
-
-extern PyType_Spec smk_texture_object_spec;
-
-#endif
