@@ -30,6 +30,7 @@ TOP = {
     "arrays": "device arrays that Python code makes or prints",
     "config": "show_config",
     "results": "Measurement and Results by an older path",
+    "textures": "textures and surfaces for kernels",
 }
 # Which packages a package may import. All may import the modules beside them, but for FACES.
 LAYERS = {
