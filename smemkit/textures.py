@@ -123,8 +123,8 @@ class Texture:
     one in 100) and mirrored coordinates (by one 256th of a weight, one in 50). Cubes are filtered
     inside one face.
 
-    Examples
-    --------
+    Example
+    -------
     >>> import numpy, smemkit
     >>> image = numpy.arange(12, dtype="float32").reshape(3, 4)
     >>> texture = smemkit.Texture(image, filter="linear", backend="sim")
