@@ -123,7 +123,9 @@ smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_
     if (status != SMK_OK) {
         return status;
     }
-    if (!describe(request, SMK_GEMM_A, m, k, &a) || !describe(request, SMK_GEMM_B, k, n, &b)) {
+    const bool transposes = is_rounded(request); /* columns of b become rows */
+    if (!describe(request, SMK_GEMM_A, m, k, &a) ||
+        !describe(request, SMK_GEMM_B, transposes ? n : k, transposes ? k : n, &b)) {
         return smk_status_fail(error, SMK_MEMORY,
                                "gemm variant '%s': copies of operands of m = %lld, k = %lld, n = %lld would be too "
                                "large; pass arrays whose rows begin at multiples of 16 bytes",

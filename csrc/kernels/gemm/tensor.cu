@@ -107,8 +107,9 @@ static __device__ __forceinline__ void gemm_tensor_make(const gemm_tensor_call &
     const int row = threadIdx.x / 8, chunk = threadIdx.x % 8;
     const T *from_a = g.a + item * g.a_stack + (first_row + row) * g.pitch_a + first_k + chunk * V;
     const T *from_b = g.b + item * g.b_stack + (first_k + row) * g.pitch_b + first_col + chunk * V;
-    const long long rows_a = g.m - first_row - row, cols_b = g.n - first_col - chunk * V;
-    long long left_a = end_k - first_k - chunk * V, left_b = end_k - first_k - row;
+    const int rows_a = int(g.m - first_row < BM ? g.m - first_row : BM) - row;
+    const int cols_b = int(g.n - first_col < BN ? g.n - first_col : BN) - chunk * V;
+    long long left_k = end_k - first_k;
     const unsigned base = (unsigned)__cvta_generic_to_shared(gemm_tensor_staged);
     const unsigned to_a = base + row * ROW_A + (chunk ^ row % 8) * 16;
     const unsigned to_b = base + BYTES_A + row * ROW_B + (chunk ^ spread(row)) * 16;
@@ -117,19 +118,19 @@ static __device__ __forceinline__ void gemm_tensor_make(const gemm_tensor_call &
                      : "memory");
     };
     const auto stage = [&](int slot) {
+        const int left = left_k < STEP_K ? int(left_k) : STEP_K;
 #pragma unroll
         for (int i = 0; i < BM; i += TURN)
-            copy(to_a + slot * BYTES + i * ROW_A, from_a + i * g.pitch_a, left_a > 0 && i < rows_a);
+            copy(to_a + slot * BYTES + i * ROW_A, from_a + i * g.pitch_a, chunk * V < left && i < rows_a);
 #pragma unroll
         for (int i = 0; i < STEP_K * ROW_B / 128; i += TURN) {
             const int r = i % STEP_K, across = i / STEP_K * 128;
             copy(to_b + slot * BYTES + r * ROW_B + across, from_b + r * g.pitch_b + across / E,
-                 r < left_b && across / E < cols_b);
+                 row + r < left && across / E < cols_b);
         }
         from_a += STEP_K;
         from_b += STEP_K * g.pitch_b;
-        left_a -= STEP_K;
-        left_b -= STEP_K;
+        left_k -= STEP_K;
     };
     const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
 

@@ -6,11 +6,9 @@
 //          differs from the exact one by at most 2^-10 of the sum of its products' sizes, and the roundings of sums.
 //          - Operands are rounded once, by a launch that copies them (lay_out), and not where each warp reads them: the
 //            instructions of the main loop are then those of gemm/tensor, and rows begin at multiples of 16 bytes.
-//          - ldmatrix moves pairs of bytes, and cannot transpose b here. But in which order the columns of a tile are
-//            numbered changes no sum: a lane reads four neighbours of a row of b at once, and takes each for a column
-//            of another tile. So it has eight neighbours of c in the end.
+//          - ldmatrix moves pairs of bytes, and cannot transpose b here. So lay_out does: columns of b become rows.
 //          - All else is as in gemm/tensor.
-// Differs  from gemm/tensor: how fragments of b are read, and that operands are rounded before.
+// Differs  from gemm/tensor: operands are rounded and laid out before, b transposed; so both are read alike.
 // Claims   shared.load.conflicts = 0        n a multiple of 256; m, k multiples of 128
 //          shared.store.instructions = 0    n a multiple of 256; m, k multiples of 128
 // Length   more than an exhibit has: it serves every shape.
@@ -45,10 +43,10 @@ static __device__ __forceinline__ void gemm_tf32_mma(float (&d)[4], const unsign
 template <int BM, int BN, int WM, int WN, int STAGES>
 static __device__ __forceinline__ void gemm_tf32_make(const gemm_tf32_call &g)
 {
-    constexpr int E = sizeof(T), V = 16 / E, ROW_A = 128, STEP_K = ROW_A / E; // bytes of a row of a, and its elements
-    constexpr int THREADS = BM / WM * (BN / WN) * 32, TURN = THREADS / 8;     // eight copies make 128 bytes of a row
-    constexpr int ROW_B = BN * E, BYTES_A = BM * ROW_A, BYTES = BYTES_A + STEP_K * ROW_B, GROUP = 8;
-    constexpr int TM = WM / 16, TN = WN / 8, MMAS = ROW_A / 32, MMA_K = 32 / E;
+    constexpr int V = 4, ROW = 128, STEP_K = 32; // elements of a copy; of a row bytes, elements
+    constexpr int THREADS = BM / WM * (BN / WN) * 32, TURN = THREADS / 8; // eight copies make a row
+    constexpr int BYTES_A = BM * ROW, BYTES = BYTES_A + BN * ROW, GROUP = 8;
+    constexpr int TM = WM / 16, TN = WN / 8, MMAS = ROW / 32;
 
     // Who am I: the block's product of a stack, part of k, and tile of c, in order down the columns of a band of GROUP
     // tiles.
@@ -64,59 +62,54 @@ static __device__ __forceinline__ void gemm_tf32_make(const gemm_tf32_call &g)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_row = warp / (BN / WN) * WM, warp_col = warp % (BN / WN) * WN;
 
-    // What do I stage: of every TURN-th row 16 bytes; zeros stand for what is outside. Rows of b are xored so that the
-    // four that eight lanes read at once differ.
-    const auto spread = [](int i) { return i % 4 * 2; };
+    // What do I stage: 16 bytes of every TURN-th row of a, and of what lay_out made of b; zeros stand for what is
+    // outside. Rows are xored so that the eight that ldmatrix reads at once differ.
     const int row = threadIdx.x / 8, chunk = threadIdx.x % 8;
     const T *from_a = g.a + item * g.a_stack + (first_row + row) * g.pitch_a + first_k + chunk * V;
-    const T *from_b = g.b + item * g.b_stack + (first_k + row) * g.pitch_b + first_col + chunk * V;
-    const long long rows_a = g.m - first_row - row, cols_b = g.n - first_col - chunk * V;
-    long long left_a = end_k - first_k - chunk * V, left_b = end_k - first_k - row;
+    const T *from_b = g.b + item * g.b_stack + (first_col + row) * g.pitch_b + first_k + chunk * V;
+    const int rows_a = int(g.m - first_row < BM ? g.m - first_row : BM) - row;
+    const int rows_b = int(g.n - first_col < BN ? g.n - first_col : BN) - row;
+    long long left_k = end_k - first_k;
     const unsigned base = (unsigned)__cvta_generic_to_shared(gemm_tf32_staged);
-    const unsigned to_a = base + row * ROW_A + (chunk ^ row % 8) * 16;
-    const unsigned to_b = base + BYTES_A + row * ROW_B + (chunk ^ spread(row)) * 16;
+    const unsigned mine = base + row * ROW + (chunk ^ row % 8) * 16;
     const auto copy = [](unsigned to, const T *from, bool inside) {
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(inside ? 16 : 0)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                     "r"(inside ? 16 : 0)
                      : "memory");
     };
     const auto stage = [&](int slot) {
+        const bool inside = chunk * V < left_k;
 #pragma unroll
         for (int i = 0; i < BM; i += TURN)
-            copy(to_a + slot * BYTES + i * ROW_A, from_a + i * g.pitch_a, left_a > 0 && i < rows_a);
+            copy(mine + slot * BYTES + i * ROW, from_a + i * g.pitch_a, inside && i < rows_a);
 #pragma unroll
-        for (int i = 0; i < STEP_K * ROW_B / 128; i += TURN) {
-            const int r = i % STEP_K, across = i / STEP_K * 128;
-            copy(to_b + slot * BYTES + r * ROW_B + across, from_b + r * g.pitch_b + across / E,
-                 r < left_b && across / E < cols_b);
-        }
+        for (int i = 0; i < BN; i += TURN)
+            copy(mine + slot * BYTES + BYTES_A + i * ROW, from_b + i * g.pitch_b, inside && i < rows_b);
         from_a += STEP_K;
-        from_b += STEP_K * g.pitch_b;
-        left_a -= STEP_K;
-        left_b -= STEP_K;
+        from_b += STEP_K;
+        left_k -= STEP_K;
     };
     const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
 
-    // What do I read: a row of 16 bytes of a, for each of four blocks of 8 rows and 4 columns; and of b 16 bytes of a
-    // row for each 32 columns.
-    const unsigned my_a = (warp_row + lane % 16) * ROW_A + (lane / 16 ^ lane % 8) * 16;
-    const unsigned my_b = BYTES_A + lane % 4 * ROW_B + warp_col * E + (lane / 4 ^ spread(lane)) * 16;
+    // What do I read: of a row 16 bytes, for each of four blocks of 8 rows and 4 k. Of a these are rows, then k; of b
+    // k, then rows, which are two tiles.
+    const unsigned my_a = (warp_row + lane % 16) * ROW + (lane / 16 ^ lane % 8) * 16;
+    const unsigned my_b = BYTES_A + (warp_col + lane / 16 * 8 + lane % 8) * ROW + (lane / 8 % 2 ^ lane % 8) * 16;
     unsigned part_a[2][TM][4], part_b[2][TN][2];
+    const auto load = [](unsigned from, unsigned &x, unsigned &y, unsigned &z, unsigned &w) {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+                     : "r"(from)
+                     : "memory");
+    };
     const auto read = [&](int slot, int step, unsigned (&x)[TM][4], unsigned (&y)[TN][2]) {
         const unsigned from = base + slot * BYTES;
 #pragma unroll
         for (int i = 0; i < TM; ++i)
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(x[i][0]), "=r"(x[i][1]), "=r"(x[i][2]), "=r"(x[i][3])
-                         : "r"(from + (my_a ^ step * 32) + i * 16 * ROW_A)
-                         : "memory");
+            load(from + (my_a ^ step * 32) + i * 16 * ROW, x[i][0], x[i][1], x[i][2], x[i][3]);
 #pragma unroll
-        for (int j = 0; j < TN * 2; j += 4) {
-            const int h = j / TN, tile = j % TN;
-            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(y[tile][h]), "=r"(y[tile + 1][h]), "=r"(y[tile + 2][h]), "=r"(y[tile + 3][h])
-                         : "r"(from + my_b + tile * 8 * E + (step * MMA_K + h * 4) * ROW_B)
-                         : "memory");
-        }
+        for (int j = 0; j < TN; j += 2)
+            load(from + (my_b ^ step * 32) + j * 8 * ROW, y[j][0], y[j][1], y[j + 1][0], y[j + 1][1]);
     };
 
     // The first steps. One group each, so that counting groups counts steps; some may be empty.
@@ -161,35 +154,31 @@ static __device__ __forceinline__ void gemm_tf32_make(const gemm_tf32_call &g)
         }
     }
 
-    // Write: of four tiles, a lane has eight neighbours in a row.
+    // Write two neighbours at once, where rows of c are made of them.
     T *const to = g.c + (part * g.stack + item) * g.m * g.n;
-    const bool whole = g.n % 4 == 0;
+    const bool whole = g.n % 2 == 0;
 #pragma unroll
     for (int i = 0; i < TM * 2; ++i) {
         const long long at = first_row + warp_row + i * 8 + lane / 4;
         if (at >= g.m)
             continue;
 #pragma unroll
-        for (int j = 0; j < TN * 2; j += 4) {
-            const int h = j / TN, tile = j % TN;
-            const long long col = first_col + warp_col + tile * 8 + lane % 4 * 8 + h * 4;
-            T side[4];
-#pragma unroll
-            for (int e = 0; e < 4; ++e)
-                side[e] = sum[i / 2][tile + e][i % 2 * 2 + h];
+        for (int j = 0; j < TN; ++j) {
+            const long long col = first_col + warp_col + j * 8 + lane % 4 * 2;
+            const T x = sum[i / 2][j][i % 2 * 2], y = sum[i / 2][j][i % 2 * 2 + 1];
             if (whole && col < g.n)
-                *reinterpret_cast<float4 *>(to + at * g.n + col) = make_float4(side[0], side[1], side[2], side[3]);
-#pragma unroll
-            for (int e = 0; e < 4; ++e)
-                if (!whole && col + e < g.n)
-                    to[at * g.n + col + e] = side[e];
+                *reinterpret_cast<float2 *>(to + at * g.n + col) = make_float2(x, y);
+            if (!whole && col < g.n)
+                to[at * g.n + col] = x;
+            if (!whole && col + 1 < g.n)
+                to[at * g.n + col + 1] = y;
         }
     }
 }
 
-// Copies both operands, rounded, into rows of pitch_a and pitch_b elements; zeros fill them up. A block copies tiles of
-// 64 x 64: 16 bytes a thread where rows of the operand allow it, else through shared memory, so that reads and writes
-// are of neighbours, whichever way the operand lies.
+// Copies rows of a and columns of b, rounded, into rows of pitch_a and pitch_b elements; zeros fill them up. A block
+// copies a tile of 64 x 64: 16 bytes a thread where the operand allows it, else through shared memory, so that reads
+// and writes are of neighbours, whichever way the operand lies.
 extern "C" __global__ void __launch_bounds__(256)
 gemm_tf32_lay_out(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ to_a, T *__restrict__ to_b,
                   long long m, long long k, long long n, long long a_row, long long a_col, long long b_row,
@@ -202,8 +191,8 @@ gemm_tf32_lay_out(const T *__restrict__ a, const T *__restrict__ b, T *__restric
     const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y, by_item = is_a ? a_stack : b_stack;
     if (item >= stack || (item > 0 && by_item == 0)) // one that all products share is laid out once
         return;
-    const long long rows = is_a ? m : k, cols = is_a ? k : n, pitch = is_a ? pitch_a : pitch_b;
-    const long long by_row = is_a ? a_row : b_row, by_col = is_a ? a_col : b_col;
+    const long long rows = is_a ? m : n, cols = k, pitch = is_a ? pitch_a : pitch_b;
+    const long long by_row = is_a ? a_row : b_col, by_col = is_a ? a_col : b_row;
     const long long order = is_a ? blockIdx.x : blockIdx.x - tiles_a, across = (pitch + SIDE - 1) / SIDE;
     const long long first_row = order / across * SIDE, first_col = order % across * SIDE;
     const T *const from = (is_a ? a : b) + item * by_item;
