@@ -20,27 +20,27 @@ static __device__ __forceinline__ int sort_shuffle_place(int i)
     return i + i / (128 / (int)sizeof(T));
 }
 
-// NaN is behind all else.
-static __device__ __forceinline__ bool sort_shuffle_before(T a, T b)
-{
-    return a < b || (b != b && a == a);
-}
+template <int BYTES> struct sort_shuffle_integer {
+    typedef int type;
+};
+template <> struct sort_shuffle_integer<8> {
+    typedef long long type;
+};
+typedef sort_shuffle_integer<sizeof(T)>::type sort_shuffle_key;
 
-// The elements of two places meet; those of places from n on stay as they are.
-static __device__ __forceinline__ void sort_shuffle_meet(T &low, T &high, int high_place, int n)
+// The element as an integer of the same order, and back: the same change of bits.
+static __device__ __forceinline__ sort_shuffle_key sort_shuffle_turn(sort_shuffle_key bits)
 {
-    const T a = low, b = high;
-    const bool turns = high_place < n && sort_shuffle_before(b, a);
-    low = turns ? b : a;
-    high = turns ? a : b;
+    const bool is_real = (T)0.5 != (T)0;
+    return is_real && bits < 0 ? bits ^ ~(sort_shuffle_key(1) << (8 * sizeof(T) - 1)) : bits;
 }
 
 // The element at place i of each row meets that at place i ^ mask, which belongs to this thread or to another one.
 template <int EACH>
-static __device__ __forceinline__ void sort_shuffle_step(T (&own)[EACH], int thread, int first, int mask, int n)
+static __device__ __forceinline__ void sort_shuffle_step(sort_shuffle_key (&own)[EACH], int thread, int mask)
 {
     constexpr int THREADS = 512, WARP = 32;
-    T *const room = reinterpret_cast<T *>(sort_shuffle_room);
+    sort_shuffle_key *const room = reinterpret_cast<sort_shuffle_key *>(sort_shuffle_room);
     const int away = mask / EACH; // so far from the other thread
     if (away == 0) {
 #pragma unroll
@@ -48,14 +48,17 @@ static __device__ __forceinline__ void sort_shuffle_step(T (&own)[EACH], int thr
             if (mask == flip)
 #pragma unroll
                 for (int e = 0; e < EACH; ++e)
-                    if (e < (e ^ flip))
-                        sort_shuffle_meet(own[e], own[e ^ flip], first + (e ^ flip), n);
+                    if (e < (e ^ flip)) {
+                        const sort_shuffle_key a = own[e], b = own[e ^ flip];
+                        own[e] = a < b ? a : b;
+                        own[e ^ flip] = a < b ? b : a;
+                    }
         return;
     }
 
     // Mirror images come in reverse order.
     const bool mirrors = EACH > 1 && (mask & (EACH - 1)) != 0;
-    T theirs[EACH];
+    sort_shuffle_key theirs[EACH];
     if (away >= WARP) {
         // Others may still read what was there: none may write before the last is done.
         __syncthreads();
@@ -78,8 +81,8 @@ static __device__ __forceinline__ void sort_shuffle_step(T (&own)[EACH], int thr
     const bool is_low = thread < (thread ^ away);
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
-        T low = is_low ? own[e] : theirs[e], high = is_low ? theirs[e] : own[e];
-        sort_shuffle_meet(low, high, is_low ? (first + e) ^ mask : first + e, n);
+        const sort_shuffle_key low = own[e] < theirs[e] ? own[e] : theirs[e];
+        const sort_shuffle_key high = own[e] < theirs[e] ? theirs[e] : own[e];
         own[e] = is_low ? low : high;
     }
 }
@@ -89,19 +92,24 @@ static __device__ __forceinline__ void sort_shuffle_block(const T *x, T *out, in
                                                           long long x_step)
 {
     constexpr int THREADS = 512, ITEMS = THREADS * EACH;
-    T *const room = reinterpret_cast<T *>(sort_shuffle_room);
+    sort_shuffle_key *const room = reinterpret_cast<sort_shuffle_key *>(sort_shuffle_room);
 
-    // Who am I: EACH neighbours of a row, which begin at place `first`. The block has ITEMS / size rows.
-    const int thread = threadIdx.x, first = thread * EACH & (size - 1);
+    // Who am I: EACH neighbours of a row. The block has ITEMS / size rows.
+    const int thread = threadIdx.x;
     const long long first_row = (long long)blockIdx.x * (ITEMS / size);
-    T own[EACH];
+    constexpr sort_shuffle_key LAST = ~(sort_shuffle_key(1) << (8 * sizeof(T) - 1));
+    sort_shuffle_key own[EACH];
 
     // Read and stage: neighbours by neighbouring threads.
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
         const int i = e * THREADS + thread, col = i & (size - 1);
         const long long row = first_row + i / size;
-        room[sort_shuffle_place(i)] = row < rows && col < n ? x[row * x_step + col] : (T)0;
+        const bool is_in = row < rows && col < n;
+        const T value = is_in ? x[row * x_step + col] : (T)0;
+        const bool is_last = !is_in || value != value;
+        room[sort_shuffle_place(i)] =
+            is_last ? LAST : sort_shuffle_turn(reinterpret_cast<const sort_shuffle_key &>(value));
     }
 
     // The elements were staged by other threads: all must be done.
@@ -115,7 +123,7 @@ static __device__ __forceinline__ void sort_shuffle_block(const T *x, T *out, in
     for (int width = 2; width <= size; width *= 2)
 #pragma unroll 1
         for (int mask = width - 1; mask > 0; mask = (mask == width - 1 ? width / 2 : mask) / 2)
-            sort_shuffle_step(own, thread, first, mask, n);
+            sort_shuffle_step(own, thread, mask);
 
     // Others may still read what was there: none may write before the last is done.
     __syncthreads();
@@ -131,8 +139,10 @@ static __device__ __forceinline__ void sort_shuffle_block(const T *x, T *out, in
     for (int e = 0; e < EACH; ++e) {
         const int i = e * THREADS + thread, col = i & (size - 1);
         const long long row = first_row + i / size;
-        if (row < rows && col < n)
-            out[row * n + col] = room[sort_shuffle_place(i)];
+        if (row < rows && col < n) {
+            const sort_shuffle_key bits = sort_shuffle_turn(room[sort_shuffle_place(i)]);
+            out[row * n + col] = reinterpret_cast<const T &>(bits);
+        }
     }
 }
 
