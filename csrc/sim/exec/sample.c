@@ -26,20 +26,6 @@ typedef struct tap {
     uint32_t weight;  /* in 256ths */
 } tap;
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static bool reads_numbers(const smk_texture_shape *shape)
 {
     return shape->kind == SMK_TEXEL_FLOAT || (shape->reads_floats != 0 && shape->bits < 32);
@@ -70,14 +56,14 @@ static uint32_t load_border(const smk_texture_shape *shape, unsigned channel)
 {
     const float border = shape->border[channel];
     if (shape->kind == SMK_TEXEL_FLOAT) {
-        return shape->bits == 16 ? smk_nearest_f16(border) : bits_of(border);
+        return shape->bits == 16 ? smk_nearest_f16(border) : smk_bits_f32(border);
     }
     if (reads_numbers(shape)) {
         const float least = shape->kind == SMK_TEXEL_SIGNED ? -1.0F : 0.0F;
         const float inside = !(border > least) ? least : border > 1.0F ? 1.0F : border;
         return (uint32_t)(int32_t)lrintf(inside * (float)top_of(shape));
     }
-    const uint32_t low = bits_of(border) & (shape->bits == 32 ? UINT32_MAX : (UINT32_C(1) << shape->bits) - 1);
+    const uint32_t low = smk_bits_f32(border) & (shape->bits == 32 ? UINT32_MAX : (UINT32_C(1) << shape->bits) - 1);
     const bool negative = shape->kind == SMK_TEXEL_SIGNED && (low >> (shape->bits - 1) & 1) != 0;
     return negative && shape->bits < 32 ? low | UINT32_MAX << shape->bits : low;
 }
@@ -86,13 +72,13 @@ static uint32_t load_border(const smk_texture_shape *shape, unsigned channel)
 static uint32_t finish_channel(const smk_texture_shape *shape, uint32_t loaded)
 {
     if (shape->kind == SMK_TEXEL_FLOAT) {
-        return shape->bits == 16 ? bits_of(smk_widen_f16((uint16_t)loaded)) : loaded;
+        return shape->bits == 16 ? smk_bits_f32(smk_widen_f16((uint16_t)loaded)) : loaded;
     }
     if (!reads_numbers(shape)) {
         return loaded;
     }
     const float value = (float)(int32_t)loaded / (float)top_of(shape);
-    return bits_of(value < -1.0F ? -1.0F : value);
+    return smk_bits_f32(value < -1.0F ? -1.0F : value);
 }
 
 /* The channel of the texel at an index; an index of -1 is the border. */
@@ -256,14 +242,14 @@ static uint32_t mix_floats(const uint32_t *loaded, const tap *taps, unsigned cou
     for (unsigned i = 0; i < count; i++) {
         exponents[i] = (int)(loaded[i] >> format.fraction_bits) & top;
         if (taps[i].weight > 0) {
-            const float value = format.bias == 15 ? smk_widen_f16((uint16_t)loaded[i]) : float_of(loaded[i]);
+            const float value = format.bias == 15 ? smk_widen_f16((uint16_t)loaded[i]) : smk_float_f32(loaded[i]);
             is_special = is_special || exponents[i] == top;
             special += value * (float)taps[i].weight;
             largest = exponents[i] > largest ? exponents[i] : largest;
         }
     }
     if (is_special) {
-        return bits_of(special);
+        return smk_bits_f32(special);
     }
     int64_t sum = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -274,7 +260,7 @@ static uint32_t mix_floats(const uint32_t *loaded, const tap *taps, unsigned cou
         sum += (negative ? -cut : cut) * taps[i].weight;
     }
     const int finest = 1 - format.bias - (int)format.fraction_bits;
-    return bits_of(
+    return smk_bits_f32(
         round_away(sum, largest - 1 + finest - GUARD_BITS - SUBTEXEL_BITS, format.fraction_bits + 1, finest));
 }
 
@@ -289,7 +275,7 @@ static uint32_t mix_integers(const smk_texture_shape *shape, const uint32_t *loa
     }
     const double exact = (double)(sum * top) / (double)(own * PARTS);
     const int64_t rounded = (int64_t)floor(exact + 0.5), inside = rounded < -top ? -top : rounded;
-    return bits_of((float)inside / (float)top);
+    return smk_bits_f32((float)inside / (float)top);
 }
 
 static uint32_t mix(const smk_texture *t, const unsigned char *texels, const tap *taps, unsigned count, uint32_t slice,

@@ -190,47 +190,47 @@ static const smk_operation *leave_surface(smk_warp *warp, const smk_operation *o
                          op->u.detail->bytes * op->count);
 }
 
-const smk_operation *smk_texture_access_load(smk_warp *warp, const smk_operation *op)
+/* Reads or writes the elements of one lane. Outside a surface that does not fail, reads give 0 and writes are lost. */
+static void access_lane(const smk_warp *warp, const smk_operation *op, unsigned lane, unsigned char *at, bool store)
 {
-    found_object found = {0};
-    for (uint32_t left = smk_operation_mask(warp, op); left != 0; left &= left - 1) {
-        const unsigned lane = smk_bits_first(left), bytes = op->u.detail->bytes;
-        bool fails = false;
-        if (!find(warp, op, lane, true, &found)) {
-            return NULL;
-        }
-        const unsigned char *from = locate(warp, op, &found, lane, &fails);
-        if (fails) {
-            return leave_surface(warp, op, lane);
-        }
-        for (unsigned i = 0; i < op->count; i++) {
-            uint64_t value = 0;
-            if (from != NULL) {
-                memcpy(&value, from + (size_t)i * bytes, bytes);
+    const unsigned bytes = op->u.detail->bytes;
+    for (unsigned i = 0; i < op->count; i++) {
+        uint64_t value = store ? read_value(warp, op, i, lane) : 0;
+        if (at != NULL && store) {
+            memcpy(at + (size_t)i * bytes, &value, bytes);
+        } else if (!store) {
+            if (at != NULL) {
+                memcpy(&value, at + (size_t)i * bytes, bytes);
             }
             write_value(warp, op, i, lane, value);
         }
     }
-    return op + 1;
 }
 
-const smk_operation *smk_texture_access_store(smk_warp *warp, const smk_operation *op)
+static const smk_operation *access_surface(smk_warp *warp, const smk_operation *op, bool store)
 {
     found_object found = {0};
     for (uint32_t left = smk_operation_mask(warp, op); left != 0; left &= left - 1) {
-        const unsigned lane = smk_bits_first(left), bytes = op->u.detail->bytes;
+        const unsigned lane = smk_bits_first(left);
         bool fails = false;
         if (!find(warp, op, lane, true, &found)) {
             return NULL;
         }
-        unsigned char *to = locate(warp, op, &found, lane, &fails);
+        unsigned char *at = locate(warp, op, &found, lane, &fails);
         if (fails) {
             return leave_surface(warp, op, lane);
         }
-        for (unsigned i = 0; to != NULL && i < op->count; i++) {
-            const uint64_t value = read_value(warp, op, i, lane);
-            memcpy(to + (size_t)i * bytes, &value, bytes);
-        }
+        access_lane(warp, op, lane, at, store);
     }
     return op + 1;
+}
+
+const smk_operation *smk_texture_access_load(smk_warp *warp, const smk_operation *op)
+{
+    return access_surface(warp, op, false);
+}
+
+const smk_operation *smk_texture_access_store(smk_warp *warp, const smk_operation *op)
+{
+    return access_surface(warp, op, true);
 }
