@@ -7,10 +7,8 @@
 //          - The operands are copied to shared memory as they lie (cp.async, STAGES), 16 bytes at once where rows allow
 //            it, else 8: no element is laid out anew before. A transposed operand is copied along the side on which
 //            neighbours lie in memory.
-//          - mma wants of each lane single elements of a and b. A lane reads 16 bytes at once, two neighbours along k
-//            of a or two columns of b, and what it has read decides which k and column the elements are to mma: in
-//            which order these are numbered changes no product. An xor of row and column spreads the reads over all
-//            banks, and the copies, whichever way they go.
+//          - mma wants of each lane single elements of a and b, four neighbours along k of each row and column. An xor
+//            of row and column spreads these reads over all banks, and the copies, whichever way they go.
 //          - The warps of a block share a tile of c, or each goes over a part of the staged k, and their sums are added
 //            at the end, in order. Where there are few tiles, k is cut into parts (add; gemm/split_k).
 //          - Blocks go through c in bands of tiles, so that those that run together share rows and columns. One launch
@@ -43,14 +41,14 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
     static constexpr int SUMS = TM * TN * 8; // of a lane
 
     // Where in a stage an element of a lies, and one of b. Two neighbours along k of a, or in a row of b, stay side by
-    // side.
+    // side; of four neighbouring rows lanes that read four elements each find these in different banks.
     static __device__ __forceinline__ int place_a(int row, int i)
     {
-        return row * DEPTH + (i / 2 ^ (row % 2 * 4 + row / 2 % 4)) * 2 + i % 2;
+        return row * DEPTH + (i / 2 ^ (row % 4 * 2 + row / 4 % 2)) * 2 + i % 2;
     }
     static __device__ __forceinline__ int place_b(int col, int i)
     {
-        return BM * DEPTH + i * BN + (col / 2 ^ i % 8) * 2 + col % 2;
+        return BM * DEPTH + i * BN + (col / 2 ^ (i % 4 * 2 + i / 4 % 2)) * 2 + col % 2;
     }
 
     // Copies LINES x DEPTH elements, V at a time: lines are rows of a or columns of b, and lie `step` apart, neighbours
@@ -114,28 +112,34 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
             copy<BN, 1, true>(from_b, g.b_col, g.b_row, cols, depth, to_b);
     }
 
-    // Adds to the warp's sums what 8 staged k make, from `first` on. A lane has k 2 t and 2 t + 1 of these, and of 16
-    // columns 2 g and 2 g + 1: mma takes the first as number g of its columns, then the second.
+    // Adds to the warp's sums what 8 staged k make, from `first` on.
     static __device__ __forceinline__ void multiply(double (&sum)[TM][TN][2][4], const double *staged, int row, int col,
                                                     int first)
     {
-        const int g = threadIdx.x % 32 / 4, i = first + threadIdx.x % 4 * 2;
-        double2 x[TM][2], y[TN][2];
+        const int g = threadIdx.x % 32 / 4, i = first + threadIdx.x % 4;
+        double x[TM][4], y[TN * 2][2];
 #pragma unroll
-        for (int e = 0; e < TN * 2; ++e)
-            y[e / 2][e % 2] = *reinterpret_cast<const double2 *>(staged + place_b(col + e / 2 * 16 + 2 * g, i + e % 2));
+        for (int h = 0; h < 4; ++h) { // of b: columns 8 apart, and k 4 apart
+            const double *const from = staged + place_b(col + h / 2 * 8 + g, i + h % 2 * 4);
 #pragma unroll
-        for (int e = 0; e < TM * 2; ++e)
-            x[e / 2][e % 2] = *reinterpret_cast<const double2 *>(staged + place_a(row + e * 8 + g, i));
+            for (int j = 0; j < TN; ++j)
+                y[j * 2 + h / 2][h % 2] = from[j * 16];
+        }
+#pragma unroll
+        for (int h = 0; h < 2; ++h) { // of a: k 4 apart
+            const double *const from = staged + place_a(row + g, i + h * 4);
+#pragma unroll
+            for (int j = 0; j < TM * 2; ++j)
+                x[j / 2][h * 2 + j % 2] = from[j * 8 * DEPTH];
+        }
 #pragma unroll
         for (int e = 0; e < TN * 2 * TM; ++e) {
-            const double2(&p)[2] = x[e % TM], (&q)[2] = y[e / TM / 2];
+            const double(&p)[4] = x[e % TM], (&q)[2] = y[e / TM];
             double(&to)[4] = sum[e % TM][e / TM / 2][e / TM % 2];
             asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                 : "+d"(to[0]), "+d"(to[1]), "+d"(to[2]), "+d"(to[3])
-                : "d"(p[0].x), "d"(p[1].x), "d"(p[0].y), "d"(p[1].y), "d"(e / TM % 2 ? q[0].y : q[0].x),
-                  "d"(e / TM % 2 ? q[1].y : q[1].x));
+                : "d"(p[0]), "d"(p[1]), "d"(p[2]), "d"(p[3]), "d"(q[0]), "d"(q[1]));
         }
     }
 
@@ -147,14 +151,15 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
             const long long to_row = place.row + row + threadIdx.x % 32 / 4 + e / 2 * 8;
-            const long long to_col = place.col + col + threadIdx.x % 4 * 4 + e % 2 * 2;
+            const long long to_col = place.col + col + threadIdx.x % 4 * 2 + e % 2 * 8;
+            const double u = sum[e % 2][e / 2 * 2], v = sum[e % 2][e / 2 * 2 + 1];
             double *const to = place.c + to_row * g.n + to_col;
             if (to_row < g.m && to_col < g.n && whole)
-                *reinterpret_cast<double2 *>(to) = make_double2(sum[0][e], sum[1][e]);
+                *reinterpret_cast<double2 *>(to) = make_double2(u, v);
             if (to_row < g.m && to_col < g.n && !whole)
-                to[0] = sum[0][e];
+                to[0] = u;
             if (to_row < g.m && to_col + 1 < g.n && !whole)
-                to[1] = sum[1][e];
+                to[1] = v;
         }
     }
 
