@@ -21,6 +21,11 @@ static int must_fail(void)
 
 void *smk_heap_allocate(size_t count, size_t size)
 {
+    return smk_heap_allocate_filled(count, size, 0);
+}
+
+void *smk_heap_allocate_filled(size_t count, size_t size, unsigned char fill)
+{
     if (must_fail() || (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)) {
         return NULL;
     }
@@ -28,7 +33,7 @@ void *smk_heap_allocate(size_t count, size_t size)
     size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     bytes = bytes == 0 ? ALIGNMENT : bytes;
     void *block = aligned_alloc(ALIGNMENT, bytes);
-    return block == NULL ? NULL : memset(block, 0, bytes);
+    return block == NULL ? NULL : memset(block, fill, bytes);
 }
 
 void *smk_heap_resize(void *block, size_t old_bytes, size_t new_bytes)

@@ -1,5 +1,6 @@
 #include "runtime/launch_kernel.h"
 
+#include "base/workers.h"
 #include "runtime/card.h"
 #include "runtime/outcome.h"
 #include "runtime/session.h"
@@ -13,6 +14,8 @@ enum { REGISTERS_ASSUMED = 32 }; /* of a thread, where only ptxas could tell */
 
 /* Kernels run one after another, also those of several host threads. */
 static pthread_mutex_t device = PTHREAD_MUTEX_INITIALIZER;
+static smk_workers workers; /* under it */
+static bool has_workers;
 
 smk_cuda smk_launch_kernel_count_resident(const smk_kernel *kernel, uint32_t threads, size_t shared_bytes,
                                           uint32_t *blocks)
@@ -114,9 +117,11 @@ static smk_status run_counted(const smk_kernel *kernel, const smk_launch *launch
 static smk_status run(const smk_kernel *kernel, const smk_launch *launch, smk_error *error)
 {
     const smk_settings *settings = smk_settings_get();
-    const smk_run_options options = {.max_steps = settings->max_steps, .alone = true, .print = smk_session_print};
+    smk_run_options options = {.max_steps = settings->max_steps, .alone = true, .print = smk_session_print};
     smk_status status = SMK_OK;
     (void)pthread_mutex_lock(&device);
+    has_workers = has_workers || smk_workers_create(&workers);
+    options.workers = has_workers ? &workers : NULL;
     switch (settings->mode) {
     case SMK_SETTINGS_RUN:
         status = smk_program_run(kernel->binary->program, kernel->entry, launch, &options, NULL, error);

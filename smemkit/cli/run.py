@@ -118,8 +118,10 @@ def make_environment(options: Options, report: str) -> dict[str, str]:
     """The variables under which the loader finds the stand-in, and what that is asked for."""
     variables = dict(os.environ)
     library = next(FOLDER.glob("libcudart.so.*"))
-    for name, value in (("LD_LIBRARY_PATH", FOLDER), ("LD_PRELOAD", library)):
-        variables[name] = f"{value}:{variables[name]}" if variables.get(name) else str(value)
+    present = variables.get("LD_LIBRARY_PATH")
+    variables["LD_LIBRARY_PATH"] = f"{FOLDER}:{present}" if present else str(FOLDER)
+    present = variables.get("LD_PRELOAD")  # sanitizers must come first
+    variables["LD_PRELOAD"] = f"{present}:{library}" if present else str(library)
     mode = "check" if options.check else "profile" if options.profile else "run"
     variables |= {"SMEMKIT_RUN_MODE": mode, "SMEMKIT_RUN_REPORT": report}
     if options.card:

@@ -272,10 +272,9 @@ static bool insert(smk_memory *memory, smk_allocation_record *record, bool const
 static void allocate_host(smk_allocation_record *made, bool variable)
 {
     made->paged = !variable && made->bytes >= SMK_PAGES_BYTES_MIN;
-    made->host = made->paged ? smk_pages_allocate((size_t)made->bytes) : smk_heap_allocate((size_t)made->bytes, 1);
-    if (made->host != NULL && !variable && !made->paged) {
-        memset(made->host, FRESH_BYTE, (size_t)made->bytes);
-    }
+    made->host = made->paged
+                     ? smk_pages_allocate((size_t)made->bytes)
+                     : smk_heap_allocate_filled((size_t)made->bytes, 1, variable ? 0 : (unsigned char)FRESH_BYTE);
 }
 
 static smk_status fail_allocation(const smk_memory *memory, uint64_t bytes, smk_error *error)

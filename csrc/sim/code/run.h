@@ -47,6 +47,9 @@ typedef struct smk_run_options {
     void (*print)(void *context, const char *text, size_t length);
     void *print_context;
     smk_run_progress *progress; /* NULL: not asked for */
+    /* A worker pool that outlives the launch (base/workers.h), whose threads then need not be started; one launch may
+     * use it at a time. NULL: the launch has its own. */
+    struct smk_workers *workers;
 } smk_run_options;
 
 #define SMK_RUN_STEPS_DEFAULT UINT64_C(20000000000)

@@ -45,7 +45,7 @@ typedef struct worker_pool {
     /* used by the caller's thread alone */
     bool interrupted;
     bool orphaned; /* the present process is a fork of the one that started the launch */
-    smk_workers workers;
+    smk_workers *workers;
 } worker_pool;
 
 static void record(worker_pool *pool, uint64_t block, const smk_error *error)
@@ -71,7 +71,7 @@ static void poll_caller(worker_pool *pool)
         pool->interrupted = true;
         atomic_store(&pool->stop, true);
     }
-    if (!pool->orphaned && smk_workers_are_lost(&pool->workers)) {
+    if (!pool->orphaned && smk_workers_are_lost(pool->workers)) {
         /* a fork has no other threads, and one of them may have held the lock */
         pool->orphaned = true;
         atomic_store(&pool->stop, true);
@@ -258,9 +258,9 @@ static void poll_while_waiting(void *context)
 
 static unsigned run_parallel(worker_pool *pool, unsigned threads)
 {
-    const unsigned given = smk_workers_run(&pool->workers, threads - 1, run_worker, pool);
+    const unsigned given = smk_workers_run(pool->workers, threads - 1, run_worker, pool);
     work(pool, true);
-    smk_workers_wait(&pool->workers, 0, poll_while_waiting, pool);
+    smk_workers_wait(pool->workers, 0, poll_while_waiting, pool);
     return given + 1;
 }
 
@@ -438,7 +438,10 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     if (pthread_mutex_init(&pool.lock, NULL) != 0) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
-    if (!smk_workers_create(&pool.workers)) {
+    smk_workers own;
+    const bool kept = run->options->workers != NULL && !smk_workers_are_lost(run->options->workers);
+    pool.workers = kept ? run->options->workers : &own;
+    if (!kept && !smk_workers_create(&own)) {
         (void)pthread_mutex_destroy(&pool.lock);
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
@@ -457,7 +460,9 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
         progress->blocks = 0;
     }
     status = finish(&pool, threads, result, error);
-    smk_workers_free(&pool.workers);
+    if (!kept) {
+        smk_workers_free(&own);
+    }
     (void)pthread_mutex_destroy(&pool.lock);
     return status;
 }
