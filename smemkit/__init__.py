@@ -145,6 +145,8 @@ Limits
   shared memory before it returns races with what others read behind their next __syncthreads().
 - check does not find what a thread does to its own cp.async: a source that it overwrites before the
   wait, or two copies to one target.
+- What kernels read and write by textures and surfaces is not counted, and check looks for no races
+  there.
 - Counting models ptxas 13.0 for compute capability 9.0. It is known to differ from the hardware in
   registers that ptxas spills to local memory, in loops that ptxas unrolls on its own, in 16-bit
   shared atomics, and in what depends on the order in which warps reach an atomic or on how often
