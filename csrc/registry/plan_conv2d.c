@@ -17,6 +17,10 @@ enum { TILED_ITEM_BYTES = 4, BLOCKS_A_MULTIPROCESSOR = 2, BLOCK_ROWS_MIN = 64, B
 /* Its warps, which share the rows of all blocks of a column evenly; rows are read in pairs. */
 enum { REGISTER_WARPS = 4, PAIR = 2 };
 
+/* conv2d/window: rows and columns of the filters that it is made for, and its speed with others, in parts of that. */
+enum { WINDOW_SIDE = 3 };
+#define LARGE_EFFICIENCY 0.02
+
 /* One launch, for a filter that has weights. */
 smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk_error *error)
 {
@@ -137,6 +141,29 @@ smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, 
     }
     if (made.step_count > 0) {
         add_items(request, &made);
+    }
+    *plan = made;
+    return SMK_OK;
+}
+
+/* The same, with blocks as wide for each type in bytes. Filters beyond 3 x 3 go weight by weight, as those of
+ * conv2d/naive. */
+smk_status smk_plan_conv2d_window(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_variant scaled = *request->variant;
+    scaled.tile_x = request->variant->tile_x * TILED_ITEM_BYTES / (uint32_t)request->item_bytes;
+    smk_request tiled = *request;
+    tiled.variant = &scaled;
+    smk_plan made = {.step_count = 0};
+    smk_status status = smk_plan_conv2d_plain(&tiled, &made, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (made.step_count > 0) {
+        add_items(request, &made);
+    }
+    if (request->dimensions[DIMENSION_P] > WINDOW_SIDE || request->dimensions[DIMENSION_Q] > WINDOW_SIDE) {
+        made.efficiency = LARGE_EFFICIENCY;
     }
     *plan = made;
     return SMK_OK;

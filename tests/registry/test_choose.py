@@ -233,7 +233,7 @@ def test_two_strips_for_each_multiprocessor(own, dtype, columns, width, across):
     """Strips of an image as high as still gives each of 132 multiprocessors two of them."""
     down = 264 // across
     h, w = 104 * down, math.ceil(width * columns)  # each warp has an even number of rows
-    (answer,) = ask(own, (90, 132, 232448, "conv2d", dtype, h, w, 3, 3))
+    (answer,) = ask(own, (90, 132, 232448, "conv2d", dtype, h, w, 5, 5))
     assert answer == f"register {across * down}"
 
 
@@ -242,7 +242,7 @@ def test_two_strips_for_each_multiprocessor(own, dtype, columns, width, across):
 @pytest.mark.parametrize("multiprocessors", [1, 46, 132])
 def test_each_strip_begins_with_an_even_row(own, h, w, multiprocessors):
     """Rows are added in pairs: so a pixel has the same bits on every machine, and in a slab."""
-    (answer,) = ask(own, (90, multiprocessors, 232448, "conv2d", "float32", h, w, 3, 3))
+    (answer,) = ask(own, (90, multiprocessors, 232448, "conv2d", "float32", h, w, 5, 5))
     name, blocks = answer.split()
     down = int(blocks) // math.ceil(w / 128)
     assert name == "register" and math.ceil(h / (4 * down)) % 2 == 0
