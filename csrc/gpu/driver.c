@@ -2,45 +2,88 @@
 
 #include <cuda.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
 
 typedef CUresult (*launch_function)(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                     CUstream stream, void **parameters, void **extra);
 
-static launch_function launch_kernel; /* NULL where the driver has none */
+/* NULL where the driver has none. */
+static launch_function launch_kernel;
+static CUresult (*get_function)(CUfunction *function, CUkernel kernel);
+static CUresult (*get_context)(CUcontext *context);
 
 /* The runtime gives the address, so that the extension loads where there is no driver. */
-static void find_function(void)
+static void *find_address(const char *name)
 {
-    union {
-        void *address;
-        launch_function function;
-    } found = {NULL};
+    void *found = NULL;
     enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-    const cudaError_t code =
-        cudaGetDriverEntryPointByVersion("cuLaunchKernel", &found.address, 12000, cudaEnableDefault, &result);
+    const cudaError_t code = cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result);
 #else
-    const cudaError_t code = cudaGetDriverEntryPoint("cuLaunchKernel", &found.address, cudaEnableDefault, &result);
+    const cudaError_t code = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
 #endif
     if (code != cudaSuccess) {
         (void)cudaGetLastError();
-    } else if (result == cudaDriverEntryPointSuccess) {
-        launch_kernel = found.function;
     }
+    return code == cudaSuccess && result == cudaDriverEntryPointSuccess ? found : NULL;
+}
+
+/* C has no cast from an address to a function. */
+static void find_functions(void)
+{
+    void *found[] = {find_address("cuLaunchKernel"), find_address("cuKernelGetFunction"),
+                     find_address("cuCtxGetCurrent")};
+    memcpy(&launch_kernel, &found[0], sizeof launch_kernel);
+    memcpy(&get_function, &found[1], sizeof get_function);
+    memcpy(&get_context, &found[2], sizeof get_context);
+}
+
+static atomic_uint generation;
+
+void smk_driver_forget(void)
+{
+    atomic_fetch_add(&generation, 1);
+}
+
+/* The function of a kernel in the thread's context. From version 12.0 on the driver takes a kernel where it takes a
+ * function, and finds this by itself, but takes longer than a look at the last one. */
+static CUfunction find_function(void *kernel)
+{
+    static _Thread_local struct {
+        void *kernel;
+        CUcontext context;
+        unsigned generation;
+        CUfunction function;
+    } last;
+    const unsigned now = atomic_load_explicit(&generation, memory_order_relaxed);
+    CUcontext context = NULL;
+    if (get_function == NULL || get_context == NULL || get_context(&context) != CUDA_SUCCESS || context == NULL) {
+        return (CUfunction)kernel;
+    }
+    if (last.kernel != kernel || last.context != context || last.generation != now) {
+        last.kernel = NULL;
+        if (get_function(&last.function, (CUkernel)kernel) != CUDA_SUCCESS) {
+            return (CUfunction)kernel;
+        }
+        last.kernel = kernel;
+        last.context = context;
+        last.generation = now;
+    }
+    return last.function;
 }
 
 bool smk_driver_launch(void *kernel, const smk_launch *launch, cudaStream_t stream)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, find_function);
+    (void)pthread_once(&once, find_functions);
     size_t bytes = launch->packed_bytes;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)launch->packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &bytes, CU_LAUNCH_PARAM_END};
     const bool is_packed = launch->packed != NULL;
-    /* from version 12.0 on the driver takes a kernel where it takes a function, and finds the one of the context */
     return launch_kernel != NULL &&
-           launch_kernel((CUfunction)kernel, launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x,
+           launch_kernel(find_function(kernel), launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x,
                          launch->block.y, launch->block.z, (unsigned)launch->shared_bytes, stream,
                          is_packed ? NULL : launch->parameters, is_packed ? extra : NULL) == CUDA_SUCCESS;
 }

@@ -11,4 +11,7 @@
  * refuses the launch; that has no effect, so the runtime may try again, and says why where it is refused too. */
 bool smk_driver_launch(void *kernel, const smk_launch *launch, cudaStream_t stream);
 
+/* What launches remember of kernels is no longer true: a library is unloaded. */
+void smk_driver_forget(void);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "gpu/assertion.h"
 #include "gpu/cuda_error.h"
+#include "gpu/driver.h"
 #include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
@@ -114,6 +115,7 @@ void smk_library_free(smk_library *library)
     if (library == NULL) {
         return;
     }
+    smk_driver_forget();
     /* fails where the process ends or the context is lost: then there is nothing to unload */
     if (cudaLibraryUnload(library->handle) != cudaSuccess) {
         (void)cudaGetLastError();
