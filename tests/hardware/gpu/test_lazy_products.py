@@ -51,6 +51,7 @@ def package(tmp_path_factory):
         "-fPIC",
         f"-I{headers}",
         HERE / "lazy_runtime.c",
+        HERE / "lazy_unused.c",
         *objects,
     ]
     command += ["-Wl,-Bsymbolic", "-Wl,--gc-sections", "-lpthread", "-ldl", "-lrt", "-lm"]
