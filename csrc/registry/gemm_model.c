@@ -88,7 +88,7 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double odd = (tile->odd_a * smk_gemm_model_odd(s.a_row, s.a_col) * (double)tile->rows +
                         tile->odd_b * smk_gemm_model_odd(s.b_row, s.b_col) * (double)tile->columns) /
                        (double)(tile->rows + tile->columns);
-    const double alone = steps * tile->alone * rounds;
+    const double alone = steps * tile->alone * (1.0 + odd) * rounds;
     const double busy = steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
     const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
     const double read = smk_gemm_model_bytes(smk_gemm_model_read(request));

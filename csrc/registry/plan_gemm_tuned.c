@@ -11,6 +11,9 @@ enum { MARK_BYTES = 8 * 4 + 1 };
 /* The launch that lays out the operands, in microseconds on an H200; and its bytes a microsecond. */
 static const double ARRANGE_START = 1.6, ARRANGE_PACE = 3.6e6;
 
+/* Bytes of c a microsecond that rows of an odd length take longer to write, since they are written element by element. */
+static const double ODD_PACE = 2.2e6;
+
 /* float64: the cost of laying out an element, in products of the main loop. */
 static const double ARRANGE_PRODUCTS = 145.0;
 
@@ -125,7 +128,9 @@ static double predict(const smk_request *request, const smk_gemm_choice *choice,
     const double m = (double)d[SMK_GEMM_M], n = (double)d[SMK_GEMM_N];
     if (has_parts(request)) {
         const double read = smk_gemm_model_read(request);
-        return choice->time_us +
+        const bool is_odd = d[SMK_GEMM_N] % 2 != 0 && choice->parts.count == 1;
+        const double written = (double)request->item_bytes * (double)smk_plan_gemm_elements(request);
+        return choice->time_us + (is_odd ? written / ODD_PACE : 0.0) +
                (d[SMK_GEMM_K] > 0 ? ARRANGE_START + (read + (double)counted->bytes) / ARRANGE_PACE : 0.0);
     }
     const double covered = (double)counted->tiles_a * (double)counted->tiles_b * FRAGMENT * FRAGMENT;

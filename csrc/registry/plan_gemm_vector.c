@@ -26,6 +26,9 @@ static const double PACE = 4.45e6, ODD = 1.1;
 static const double STAGED_TURN = 0.35, STAGED_VECTOR = 0.10, STAGED_PAIR = 0.029, STAGE = 0.2, STAGED_END = 2.87;
 enum { STAGED_RESIDENT = 3, STAGED = 256 };
 
+/* The same across k, where nothing else counts; and for one vector, of adding up the sums of all warps. */
+static const double STAGED_ACROSS = 0.38, STAGED_ACROSS_VECTOR = 0.03, ACROSS = 0.7;
+
 /* The matrix and the vectors: strides in elements, by row or vector, along k, and from one product to the next. */
 typedef struct vector_shape {
     bool a_is_matrix, along; /* rows of the matrix lie along k, or across it */
@@ -149,21 +152,36 @@ static division divide_staged(const smk_request *request, const vector_shape *sh
     return made;
 }
 
+/* One vector: a block of 32 warps takes a stripe of columns. */
 static division divide_across(const smk_request *request, const vector_shape *shape)
 {
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
     const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0 || shape->rows % pack != 0;
-    division made = {.at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS_ACROSS};
-    made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
-    const int64_t narrower = made.at_once > 4 ? 4 : made.at_once > 2 ? 2 : 1;
-    const bool is_wide = !is_odd && pack > narrower && measure_matrix(request, shape) >= WIDE_BYTES;
-    made.lanes = is_wide ? pack / narrower : 1;
+    const bool is_wide = !is_odd && measure_matrix(request, shape) >= WIDE_BYTES;
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = is_wide ? pack : 1};
     made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * made.lanes);
     cut(request, shape, &made, BLOCKS_ACROSS, PART_ACROSS);
-    const double at_a_time = made.at_once == 1 && made.lanes == 1 ? BATCH : made.at_once < 8 ? 4 : 2;
-    const double batches = ceil((double)made.parts.part_k / (THREADS_ACROSS / SMK_WARP_SIZE * at_a_time));
-    const double staged = 0.2 * (double)made.at_once;
-    made.time_us = predict(request, shape, &made, batches, 1.0, is_odd) + 0.5 + staged;
+    const double at_a_time = (double)THREADS_ACROSS / SMK_WARP_SIZE * (is_wide ? BATCH / 2 : BATCH);
+    made.time_us = predict(request, shape, &made, ceil((double)made.parts.part_k / at_a_time), 1.0, is_odd) + ACROSS;
+    return made;
+}
+
+/* Several vectors, staged: a block of 8 warps takes a stripe of columns. */
+static division divide_staged_across(const smk_request *request, const vector_shape *shape)
+{
+    const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
+    const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0 || shape->rows % pack != 0;
+    const double odd = is_odd ? 1.29 : 1.0;
+    division made = {.at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS, .lanes = pack};
+    made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
+    made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * pack);
+    cut(request, shape, &made, BLOCKS_STAGED, PART_STAGED);
+    const double blocks = (double)count_blocks(shape, &made) / (double)made.passes * (double)made.parts.count;
+    const double rounds = ceil(blocks / (double)(count_multiprocessors(request) * STAGED_RESIDENT));
+    const double steps = ceil((double)made.parts.part_k / (double)(pack * THREADS / SMK_WARP_SIZE));
+    const double work = steps * STAGED_ACROSS * (1.0 + STAGED_ACROSS_VECTOR * (double)made.at_once) * odd * rounds;
+    const double reads = 1.12 * odd * measure_matrix(request, shape) / PACE;
+    made.time_us = START + (work > reads ? work : reads) * (double)made.passes + (made.parts.count > 1 ? LAST : 0.0);
     return made;
 }
 
@@ -208,9 +226,11 @@ smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_er
     made.takes_stack = smk_plan_stack(given) <= UINT16_MAX;
     request.stack = made.takes_stack ? given->stack : 1;
     const vector_shape shape = describe(&request);
-    const division divided = !shape.along         ? divide_across(&request, &shape)
-                             : shape.vectors == 1 ? divide_along(&request, &shape)
-                                                  : divide_staged(&request, &shape);
+    const bool is_single = shape.vectors == 1;
+    const division divided = shape.along
+                                 ? (is_single ? divide_along(&request, &shape) : divide_staged(&request, &shape))
+                             : is_single ? divide_across(&request, &shape)
+                                         : divide_staged_across(&request, &shape);
     if (divided.passes > UINT16_MAX || divided.row_blocks > INT32_MAX / divided.parts.count ||
         divided.parts.part_k > INT32_MAX / 2) {
         return smk_status_fail(error, SMK_LAUNCH,

@@ -274,8 +274,8 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     >>> import numpy, smemkit
     >>> a, b = (numpy.ones((1024, 1024), dtype="float32") for _ in range(2))
     >>> choice = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")
-    >>> choice.variant, choice["tuned"].tile
-    ('tuned', (128, 64))
+    >>> choice.variant, choice["register_2d"].tile
+    ('tuned', (128, 128))
     """
     name = getattr(function, "__name__", "")
     if name not in _core.families() or function is not getattr(_core, name, None):

@@ -12,7 +12,7 @@ SMALLEST = 2.0**-149
 # {part of direct's entry: products for which a machine of one multiprocessor takes that tile}
 TILES = {
     "low": [(3, 237, 4), (8, 180, 4)],
-    "": [(30, 250, 9), (32, 200, 16)],
+    "": [(61, 101, 5), (64, 128, 4)],
     "wide": [(3, 101, 190), (4, 100, 164)],
     "tall": [(231, 101, 9), (256, 100, 16)],
     "large": [(35, 148, 34), (40, 148, 40)],

@@ -9,8 +9,8 @@
 //          - Its rows lie along k (b is the vector): a group of `lanes` lanes takes a row, each lane 16 bytes at a
 //            time, and at the end the lanes of the group add up what they have. Several vectors are staged in shared
 //            memory, and serve ROWS rows of a group.
-//          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the 32
-//            warps of a block take turns with the rows and add up their sums at the end.
+//          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the
+//            warps of a block take turns with the rows and add up their sums at the end. Several vectors are staged.
 //          - Where that makes too few blocks, k is cut into parts. The block that draws the last ticket of its rows
 //            adds the sums of all parts, always in their order (gemm/split_k has a launch for it), and leaves tickets
 //            and sums 0, as the next call wants them.
@@ -94,28 +94,18 @@ static __device__ __forceinline__ void gemm_vector_finish(const gemm_vector_call
     }
 }
 
-// Rows that lie along k, and one vector: what is read of both for the lane, BATCH packs at a time.
+// Rows that lie along k, and one vector: the products of a lane. Many warps of few registers keep memory busy.
 template <int V>
-static __device__ __forceinline__ T gemm_vector_walk_row(const gemm_vector_call &g, const T *from, int lane, int lanes)
+static __device__ __forceinline__ T gemm_vector_walk_row(const T *__restrict__ from, const T *__restrict__ with, int i,
+                                                         int count, int step)
 {
-    constexpr int BATCH = 8;
-    const T *const with = g.x + g.first_k() * g.x_i;
-    const int count = int(g.end_k() - g.first_k()), step = lanes * V;
     T sum = 0;
-#pragma unroll 1
-    for (int i = lane * V; i < count; i += BATCH * step) {
-        gemm_vector_pack<V> read[BATCH] = {}, x[BATCH] = {};
-#pragma unroll
-        for (int q = 0; q < BATCH; ++q)
-            if (i + q * step < count) {
-                const long long at = i + q * step;
-                read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(from + at * (V > 1 ? 1 : g.w_i));
-                x[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(with + at * (V > 1 ? 1 : g.x_i));
-            }
-#pragma unroll
-        for (int q = 0; q < BATCH; ++q)
-            for (int e = 0; e < V; ++e)
-                sum += read[q].at[e] * x[q].at[e];
+#pragma unroll 8
+    for (i *= V; i < count; i += step * V) {
+        const auto x = *reinterpret_cast<const gemm_vector_pack<V> *>(with + i);
+        const auto read = *reinterpret_cast<const gemm_vector_pack<V> *>(from + i);
+        for (int e = 0; e < V; ++e)
+            sum += read.at[e] * x.at[e];
     }
     return sum;
 }
@@ -129,11 +119,21 @@ static __device__ __forceinline__ void gemm_vector_along_one(const gemm_vector_c
     const int lane = threadIdx.x % lanes, groups = 256 / lanes, group = threadIdx.x / lanes;
     const long long first_row = blockIdx.x % g.blocks() * (long long)groups, row = first_row + group;
     const T *const from = g.w + (row < g.rows ? row : g.rows - 1) * g.w_row + g.first_k() * g.w_i;
-    const bool whole = g.w_i == 1 && g.x_i == 1 && g.w_row % V == 0 && g.k % V == 0 && g.part_k % V == 0 &&
-                       ((size_t)g.w | (size_t)g.x) % 16 == 0;
+    const T *const with = g.x + g.first_k() * g.x_i;
+    const int count = int(g.end_k() - g.first_k());
+    const bool unit = g.w_i == 1 && g.x_i == 1;
+    const bool whole =
+        unit && g.w_row % V == 0 && g.k % V == 0 && g.part_k % V == 0 && ((size_t)g.w | (size_t)g.x) % 16 == 0;
 
     // Read and compute: 16 bytes at a time where rows begin at multiples of them, else single elements.
-    T sum = whole ? gemm_vector_walk_row<V>(g, from, lane, lanes) : gemm_vector_walk_row<1>(g, from, lane, lanes);
+    T sum = 0;
+    if (whole)
+        sum = gemm_vector_walk_row<V>(from, with, lane, count, lanes);
+    else if (unit)
+        sum = gemm_vector_walk_row<1>(from, with, lane, count, lanes);
+    else
+        for (int i = lane; i < count; i += lanes)
+            sum += from[i * g.w_i] * with[i * g.x_i];
 
     // Add up: the lanes of a warp, then the warps of a group.
     for (int other = (lanes < 32 ? lanes : 32) / 2; other > 0; other /= 2)
@@ -153,16 +153,15 @@ static __device__ __forceinline__ void gemm_vector_along_one(const gemm_vector_c
     gemm_vector_finish(g, first_row, groups, 1);
 }
 
-// Stages R vectors from `first` to `end`, with zeros behind the last vector: element i of vector r at staged[r][i].
-template <int R, int DEPTH>
-static __device__ __forceinline__ void gemm_vector_stage(const gemm_vector_call &g, T (&staged)[R][DEPTH],
-                                                         long long first, int count, long long first_r)
+// Stages R vectors, with zeros behind the last one: element i of vector r at staged[i * to_i + r * to_r].
+static __device__ __forceinline__ void gemm_vector_stage(const gemm_vector_call &g, T *staged, long long first,
+                                                         int count, long long first_r, int R, int to_i, int to_r)
 {
     // All threads have read what was staged before: none may write over it earlier.
     __syncthreads();
     for (int j = threadIdx.x; j < R * count; j += 256) {
         const int r = g.x_i == 1 ? j / count : j % R, i = g.x_i == 1 ? j % count : j / R;
-        staged[r][i] = first_r + r < g.vectors ? g.x[(first + i) * g.x_i + (first_r + r) * g.x_r] : T(0);
+        staged[i * to_i + r * to_r] = first_r + r < g.vectors ? g.x[(first + i) * g.x_i + (first_r + r) * g.x_r] : T(0);
     }
 
     // All threads have staged a part of the vectors: none may read them before the last has written.
@@ -187,7 +186,7 @@ template <int R> static __device__ __forceinline__ void gemm_vector_along(const 
     T sum[ROWS][R] = {};
     for (long long first = g.first_k(); first < end; first += DEPTH) {
         const int count = end - first < DEPTH ? int(end - first) : DEPTH, packs = whole ? count / V : 0;
-        gemm_vector_stage(g, staged, first, count, first_r);
+        gemm_vector_stage(g, staged[0], first, count, first_r, R, 1, DEPTH);
 
         // Read and compute: vectors of 16 bytes where rows begin at multiples of them, then single elements.
 #pragma unroll 2
@@ -222,80 +221,136 @@ template <int R> static __device__ __forceinline__ void gemm_vector_along(const 
     gemm_vector_finish(g, first_row, block_rows, R);
 }
 
-// Rows that lie across k: a stripe has 32 times V columns, which are rows of the matrix; BATCH of k are read at a time.
-template <int R, int V, int BATCH>
-static __device__ __forceinline__ void gemm_vector_across(const gemm_vector_call &g, T *staged)
+// Rows that lie across k, and one vector: the products of a lane, which has V columns, `next` apart.
+template <int V, bool WHOLE, int WARPS>
+static __device__ __forceinline__ void gemm_vector_walk_column(const gemm_vector_call &g, const T *from, int next,
+                                                               T (&sum)[V])
+{
+    const int warp = threadIdx.x / 32, count = int(g.end_k() - g.first_k());
+    const long long step = WARPS * g.w_i, x_step = WARPS * g.x_i;
+    const T *__restrict__ at = from + (g.first_k() + warp) * g.w_i;
+    const T *__restrict__ with = g.x + (g.first_k() + warp) * g.x_i;
+#pragma unroll(V > 1 ? 4 : 8)
+    for (int i = warp; i < count; i += WARPS) {
+        gemm_vector_pack<V> read;
+        if constexpr (WHOLE)
+            read = *reinterpret_cast<const gemm_vector_pack<V> *>(at);
+        else
+            for (int e = 0; e < V; ++e)
+                read.at[e] = at[e * next * g.w_row];
+        const T x = *with;
+        for (int e = 0; e < V; ++e)
+            sum[e] += read.at[e] * x;
+        at += step;
+        with += x_step;
+    }
+}
+
+// A block makes a stripe of 32 V columns: V neighbours for each lane, which are read in one piece, or for V = 1 one.
+template <int V> static __device__ __forceinline__ void gemm_vector_across_one(const gemm_vector_call &g, T *staged)
 {
     constexpr int WARPS = 32, WIDE = 32 * V;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const long long first_row = blockIdx.x % g.blocks() * (long long)WIDE, row = first_row + lane * V;
+    const bool whole = g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % (V * sizeof(T)) == 0;
 
-    // Who am I: V neighbours where they are read in one piece, else columns 32 apart. Past the last one another one is
-    // taken, and not written.
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, count = int(g.end_k() - g.first_k());
-    const long long first_row = blockIdx.x % g.blocks() * (long long)WIDE, first_r = blockIdx.y * (long long)R;
-    const bool whole = V > 1 && g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % (V * sizeof(T)) == 0;
-    const int col = whole ? lane * V : lane, next = whole ? 1 : 32;
-    const T *const from = g.w + g.first_k() * g.w_i, *const with = g.x + g.first_k() * g.x_i;
-    long long offset[V], r_offset[R];
-    for (int e = 0; e < V; ++e)
-        offset[e] = (first_row + col + e * next < g.rows ? first_row + col + e * next : 0) * g.w_row;
-    for (int r = 0; r < R; ++r)
-        r_offset[r] = (first_r + r < g.vectors ? first_r + r : first_r) * g.x_r;
-
-    // Read and compute.
-    T sum[R][V] = {};
-#pragma unroll 1
-    for (int i = warp; i < count; i += BATCH * WARPS) {
-        gemm_vector_pack<V> read[BATCH] = {};
-        T x[BATCH][R] = {};
-#pragma unroll
-        for (int q = 0; q < BATCH; ++q)
-            if (i + q * WARPS < count) {
-                const T *const at = from + (i + q * WARPS) * g.w_i, *const with_at = with + (i + q * WARPS) * g.x_i;
-                if (whole)
-                    read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(at + offset[0]);
-                for (int e = 0; e < V; ++e)
-                    if (!whole)
-                        read[q].at[e] = at[offset[e]];
-                for (int r = 0; r < R; ++r)
-                    x[q][r] = with_at[r_offset[r]];
-            }
-#pragma unroll
-        for (int q = 0; q < BATCH; ++q)
-            for (int r = 0; r < R; ++r)
-                for (int e = 0; e < V; ++e)
-                    sum[r][e] += read[q].at[e] * x[q][r];
-    }
-
-    // Add up the sums of all warps, one vector after the other, and write.
-    for (int r = 0; r < R; ++r) {
-        for (int e = 0; e < V; ++e)
-            staged[warp * WIDE + e * 32 + lane] = sum[r][e];
-
-        // The sums of all warps are read: all must be there.
-        __syncthreads();
-        for (int j = threadIdx.x; j < WIDE; j += 32 * WARPS) {
-            T all = staged[j];
-            for (int other = 1; other < WARPS; ++other)
-                all += staged[other * WIDE + j];
-            g.put(first_row + (whole ? j % 32 * V + j / 32 : j), first_r + r, all);
+    // Read and compute. Past the last column the first one is taken, and not written.
+    T sum[V] = {};
+    if (whole)
+        gemm_vector_walk_column<V, true, WARPS>(g, g.w + (row < g.rows ? row : 0), 1, sum);
+    else
+        for (int e = 0; e < V; ++e) {
+            T one[1] = {};
+            gemm_vector_walk_column<1, false, WARPS>(g, g.w + (row + e < g.rows ? row + e : 0) * g.w_row, 0, one);
+            sum[e] = one[0];
         }
 
-        // They were read by all: the next vector's may take their place.
-        __syncthreads();
+    // Add up the sums of all warps, and write.
+    for (int e = 0; e < V; ++e)
+        staged[warp * WIDE + e * 32 + lane] = sum[e];
+
+    // The sums of all warps are read: all must be there.
+    __syncthreads();
+    for (int j = threadIdx.x; j < WIDE; j += 32 * WARPS) {
+        T all = staged[j];
+        for (int other = 1; other < WARPS; ++other)
+            all += staged[other * WIDE + j];
+        g.put(first_row + j % 32 * V + j / 32, blockIdx.y, all);
+    }
+    gemm_vector_finish(g, first_row, WIDE, 1);
+}
+
+// Rows that lie across k, and several vectors, staged: a warp takes a stripe of 32 times 16 bytes.
+template <int R> static __device__ __forceinline__ void gemm_vector_across(const gemm_vector_call &g)
+{
+    constexpr int V = gemm_vector_call::V, WARPS = 8, DEPTH = 256 * V, WIDE = 32 * V;
+    __shared__ alignas(16) T staged[WARPS * R * WIDE]; // [DEPTH][R], and at the end [WARPS][R][WIDE]
+
+    // Who am I: V columns of the stripe; neighbours where those are read in one piece.
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const long long first_row = blockIdx.x % g.blocks() * (long long)WIDE, first_r = blockIdx.y * (long long)R;
+    const long long end = g.end_k();
+    const bool whole = g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % 16 == 0;
+    const int step = whole ? 1 : 32, col = whole ? lane * V : lane;
+    const T *from[V];
+    for (int e = 0; e < V; ++e)
+        from[e] = g.w + (first_row + col + e * step < g.rows ? first_row + col + e * step : 0) * g.w_row;
+
+    T sum[R][V] = {};
+    for (long long first = g.first_k(); first < end; first += DEPTH) {
+        const int count = end - first < DEPTH ? int(end - first) : DEPTH;
+        gemm_vector_stage(g, staged, first, count, first_r, R, R, 1);
+        const auto add = [&](int i, const gemm_vector_pack<V> &read) {
+            for (int r = 0; r < R; ++r)
+                for (int e = 0; e < V; ++e)
+                    sum[r][e] += read.at[e] * staged[i * R + r];
+        };
+
+        // Read and compute.
+        if (whole) {
+#pragma unroll 4
+            for (int i = warp; i < count; i += WARPS) {
+                const T *const at = from[0] + (first + i) * g.w_i;
+                const auto read = *reinterpret_cast<const gemm_vector_pack<V> *>(at);
+                add(i, read);
+            }
+        } else {
+#pragma unroll 4
+            for (int i = warp; i < count; i += WARPS) {
+                gemm_vector_pack<V> read;
+                for (int e = 0; e < V; ++e)
+                    read.at[e] = from[e][(first + i) * g.w_i];
+                add(i, read);
+            }
+        }
+    }
+
+    // All warps have read the vectors, whose place their sums take.
+    __syncthreads();
+    for (int r = 0; r < R; ++r)
+        for (int e = 0; e < V; ++e)
+            staged[(warp * R + r) * WIDE + col + e * step] = sum[r][e];
+
+    // The sums of all warps are read: all must be there.
+    __syncthreads();
+    for (int j = threadIdx.x; j < R * WIDE; j += 256) {
+        T all = staged[j];
+        for (int other = 1; other < WARPS; ++other)
+            all += staged[other * R * WIDE + j];
+        g.put(first_row + j % WIDE, first_r + j / WIDE, all);
     }
     gemm_vector_finish(g, first_row, WIDE, R);
 }
 
-// With 1 column for each lane, or with as many as 16 bytes hold, but for sums that would take too many registers.
-template <int R> static __device__ __forceinline__ void gemm_vector_across_wide(const gemm_vector_call &g, int wide)
+// One column for each lane, or as many as 16 bytes hold.
+static __device__ __forceinline__ void gemm_vector_across_wide(const gemm_vector_call &g, int wide)
 {
-    constexpr int NARROWER = R > 4 ? 4 : R > 2 ? 2 : 1;
-    constexpr int V = gemm_vector_call::V > NARROWER ? gemm_vector_call::V / NARROWER : 1;
+    constexpr int V = gemm_vector_call::V;
     __shared__ T staged[32 * 32 * V];
     if (wide == 1)
-        gemm_vector_across < R, 1, R == 1 ? 8 : R<8 ? 4 : 2>(g, staged);
+        gemm_vector_across_one<1>(g, staged);
     else
-        gemm_vector_across < R, V, R<8 ? 4 : 2>(g, staged);
+        gemm_vector_across_one<V>(g, staged);
 }
 
 static __device__ __forceinline__ gemm_vector_call gemm_vector_begin(const T *w, const T *x, T *c, unsigned *tickets,
@@ -325,7 +380,7 @@ static __device__ __forceinline__ gemm_vector_call gemm_vector_begin(const T *w,
             unsigned(parts)};
 }
 
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_across8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                     long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -333,10 +388,10 @@ gemm_vector_across8(const T *__restrict__ w, const T *__restrict__ x, T *__restr
 {
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across_wide<8>(g, int(lanes));
+    gemm_vector_across<8>(g);
 }
 
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                     long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -344,10 +399,10 @@ gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restr
 {
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across_wide<4>(g, int(lanes));
+    gemm_vector_across<4>(g);
 }
 
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                     long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -355,7 +410,7 @@ gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restr
 {
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across_wide<2>(g, int(lanes));
+    gemm_vector_across<2>(g);
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
@@ -366,7 +421,7 @@ gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restri
 {
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across_wide<1>(g, int(lanes));
+    gemm_vector_across_wide(g, int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
