@@ -41,8 +41,7 @@ def list_parameters(family, attributes, kind, result):
     for row in attributes:
         if row["family"] == family["name"] and row["kind"] != "DEVICES":
             words = [f'"{word}"' for word in row["choices"].split()]
-            kind, default = (f"Literal[{', '.join(words)}]", words[0]) if words else ("None",) * 2
-            parameters.append(f"{row['name']}: {kind} = {default}")
+            parameters.append(f"{row['name']}: Literal[{', '.join(words)}] = {words[0]}")
     common = ["*", 'variant: str = "auto"', f"out: {result} | None = None"]
     common += ["backend: _Backend | None = None", "device: _Device | None = None"]
     common.append("stream: _Stream | None = None")

@@ -352,7 +352,6 @@ def transpose(
 def reduce(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     op: Literal["sum", "max", "min"] = "sum",
-    axis: None = None,
     *,
     variant: str = "auto",
     out: DeviceArray | None = None,
@@ -364,7 +363,28 @@ def reduce(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
 def reduce(
     x: ArrayLike,
     op: Literal["sum", "max", "min"] = "sum",
-    axis: None = None,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def reduce_axis(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
+    x: DeviceArray,
+    op: Literal["sum", "max", "min", "mean", "argmax", "argmin"] = "sum",
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+) -> DeviceArray: ...
+@overload
+def reduce_axis(
+    x: ArrayLike,
+    op: Literal["sum", "max", "min", "mean", "argmax", "argmin"] = "sum",
     *,
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,

@@ -67,22 +67,44 @@ class Kernel:
             if self.choices and not rows:
                 fail(f"choices.def has no row for {self.name} of {name}")
             for row in rows:
-                accumulator = C_TYPES[row["result"]]
-                operation = f"{self.family}_{row['choice']}_{name}"
-                yield (
-                    f"{row['choice']}_{name}",
-                    {
-                        "T": C_TYPES[name],
-                        "A": accumulator,
-                        "OP": operation,
-                        "NEUTRAL": f"({accumulator})({row['neutral']})",
-                    },
-                    f"__device__ inline {accumulator} {operation}({accumulator} a, {accumulator} b)"
-                    f" {{ return {row['expression']}; }}",
-                )
+                yield self.write_entry(row, name)
             if not self.choices:
                 sums = {"A": C_TYPES[self.sums[name]]} if name in self.sums else {}
                 yield name, {"T": C_TYPES[name], **sums}, None
+
+    def write_entry(self, row, name):
+        """Of a row of choices.def: the entry's ending, what is defined for it, its operation."""
+        ending = f"{row['choice']}_{name}"
+        operation, structure = f"{self.family}_{ending}", ""
+        kind = row.get("accumulator", row["result"])
+        if kind == "INDEXED":
+            accumulator = f"{operation}_pair"
+            # no byte without a field: copies would read what nobody has written
+            rest, none = ("", "") if name.endswith("64") else (" int rest;", "0, ")
+            fields = f"{C_TYPES[name]} value;{rest} long long index;"
+            structure = f"struct __align__(16) {accumulator} {{ {fields} }};\n"
+            neutral = f"({accumulator}{{{row['neutral']}, {none}9223372036854775807ll}})"
+        else:
+            accumulator = C_TYPES[kind]
+            neutral = f"({accumulator})({row['neutral']})"
+        defined = {"T": C_TYPES[name], "A": accumulator, "OP": operation, "NEUTRAL": neutral}
+        text = f"{structure}__device__ inline {accumulator} {operation}({accumulator} a, "
+        text += f"{accumulator} b) {{ return {row['expression']}; }}"
+        if "finish" in row:
+            result = C_TYPES[row["result"]]
+            taken = f"{operation}(a, (A)(value))"
+            if structure:
+                taken = f"{operation}_take(a, A{{value, {none}index}})"
+                text += f"\n__device__ inline {accumulator} {operation}_take({accumulator} a, "
+                text += f"{accumulator} b) {{ return {row['keep']} ? a : b; }}"
+            text += f"\n__device__ inline {result} {operation}_finish({accumulator} a, long long n)"
+            text += f" {{ return {row['finish']}; }}"
+            defined |= {
+                "R": result,
+                "TAKE(a, value, index)": taken,
+                "FINISH": f"{operation}_finish",
+            }
+        return ending, defined, text
 
     def write_wrapper(self):
         """The translation unit that makes one entry of each element type and choice.
@@ -96,7 +118,10 @@ class Kernel:
             defined = {**defined, **{name: f"{name}_{ending}" for name in names}}
             lines += [operation] if operation else []
             lines += [f"#define {name} {text}" for name, text in defined.items()]
-            lines += [f'#include "{self.path.name}"', *(f"#undef {name}" for name in defined)]
+            lines += [
+                f'#include "{self.path.name}"',
+                *(f"#undef {name.partition('(')[0]}" for name in defined),
+            ]
         return "\n".join(lines) + "\n"
 
     def files(self, folder, *suffixes):
@@ -171,9 +196,9 @@ def clear_number(found):
     return "".join(f"{byte}{separator}" for byte, separator in zip(name, separators, strict=True))
 
 
-def read_table(name, macro):
+def read_table(name, *macros):
     try:
-        return read_rows(f"registry/{name}", macro)
+        return read_rows(f"registry/{name}", *macros)
     except TableError as error:
         fail(error)
 
@@ -185,7 +210,7 @@ def list_kernels():
         if f"{row['family']}/{row['name']}" in rows:
             fail(f"csrc/registry/variants.def: {row['family']}/{row['name']} stands twice")
         rows[f"{row['family']}/{row['name']}"] = row
-    choices = read_table("choices.def", "SMK_CHOICE")
+    choices = read_table("choices.def", "SMK_CHOICE", "SMK_AXIS_CHOICE")
     sums = read_table("sums.def", "SMK_SUM")
     sources = {f"{path.parent.name}/{path.stem}": path for path in sorted(KERNELS.glob("*/*.cu"))}
     for name in sorted(rows.keys() - sources.keys()):

@@ -54,7 +54,10 @@ typedef struct choice_row {
 
 static const choice_row choices[] = {
 #define SMK_CHOICE(family, choice, type, result, expression, neutral) {#family, #choice, #type, #result},
+#define SMK_AXIS_CHOICE(family, choice, type, result, accumulator, expression, keep, neutral, finish)                  \
+    SMK_CHOICE(family, choice, type, result, expression, neutral)
 #include "registry/choices.def"
+#undef SMK_AXIS_CHOICE
 #undef SMK_CHOICE
 };
 

@@ -74,7 +74,6 @@ typedef enum smk_attribute_kind {
     SMK_ATTRIBUTE_COMPILED,
     SMK_ATTRIBUTE_NUMBER,
     SMK_ATTRIBUTE_TYPE,
-    SMK_ATTRIBUTE_NONE,
     SMK_ATTRIBUTE_DEVICES
 } smk_attribute_kind;
 

@@ -7,9 +7,10 @@ from .. import _core
 from .._public import publish
 from ._gather import ArgumentIndexError, gather
 from ._histogram import histogram
+from ._reduce import reduce
 from ._transpose import transpose
 
-__all__ = ["ArgumentIndexError", "gather", "histogram", "transpose"]
+__all__ = ["ArgumentIndexError", "gather", "histogram", "reduce", "transpose"]
 
 for _name, _facts in _core.families().items():
     if _facts["signature"] and _name not in __all__:

@@ -193,13 +193,10 @@ def test_refused(machine):
         with pytest.raises(TypeError, match=r"float32.*float64.*int32") as caught:
             smemkit.reduce(np.ones(4, dtype), backend=machine)
         assert isinstance(caught.value, smemkit.ArgumentTypeError)
-    for op in ("mean", "", "Sum"):
+    for op in ("median", "", "Sum"):
         with pytest.raises(ValueError, match="sum max min") as caught:
             smemkit.reduce(x, op, backend=machine)
         assert isinstance(caught.value, smemkit.ArgumentError)
-    for axis in (0, -1, (0,)):
-        with pytest.raises(ValueError, match="axis"):
-            smemkit.reduce(x, axis=axis, backend=machine)
     with pytest.raises(ValueError, match="divergant"):
         smemkit.reduce(x, variant="divergant", backend=machine)
 

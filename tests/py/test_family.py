@@ -132,20 +132,6 @@ def test_wrong_words_list_the_right_ones(family, name, choices, rng):
         call(sample, *sample.arrays, **{name: f"{choices[0]}\0"})
 
 
-def test_axis_is_none(machine):
-    x = np.arange(6.0).reshape(2, 3)
-    for result in (
-        smemkit.reduce(x, axis=None, backend=machine),
-        smemkit.reduce(x, "sum", None, backend=machine),
-    ):
-        assert result == 15
-    for axis in (0, -1, (0, 1), "rows"):
-        with pytest.raises(
-            smemkit.ArgumentError, match=r"reduce: axis is .*only None, for all elements"
-        ):
-            smemkit.reduce(x, axis=axis, backend=machine)
-
-
 def test_an_attribute_of_another_family_is_unknown():
     for row in ATTRIBUTES:
         for family in {*NAMES} - {other["family"] for other in ATTRIBUTES}:

@@ -9,7 +9,7 @@ KERNEL_GROUPS = {row["name"]: row for row in read_rows("registry/families.def", 
 VARIANTS = {
     (row["family"], row["name"]): row for row in read_rows("registry/variants.def", "SMK_VARIANT")
 }
-CHOICES = read_rows("registry/choices.def", "SMK_CHOICE")
+CHOICES = read_rows("registry/choices.def", "SMK_CHOICE", "SMK_AXIS_CHOICE")
 
 
 def read_parts(family, variant):

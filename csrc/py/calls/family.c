@@ -24,14 +24,6 @@ static int take_attribute(smk_family_call *call, const smk_attribute *attribute,
     if (attribute->kind == SMK_ATTRIBUTE_DEVICES) {
         return 0; /* of the call as a whole */
     }
-    if (attribute->kind == SMK_ATTRIBUTE_NONE) {
-        if (value != NULL && value != Py_None) {
-            smk_error_fail(call->state, SMK_ARGUMENT, "%s: %s is %R; %s", call->family->name, attribute->name, value,
-                           attribute->meaning);
-            return -1;
-        }
-        return 0;
-    }
     if (value != NULL) {
         const char *word = smk_keywords_text(call->state, call->family->name, attribute->name, value);
         if (word == NULL) {

@@ -126,7 +126,7 @@ static void write_attributes(document *d, const contract *c)
         for (size_t j = 0; smk_registry_word(attribute->choices, j, word, sizeof word); j++) {
             write_text(d, "%s\"%s\"", j == 0 ? "" : ", ", word);
         }
-        write_text(d, "%s\n    ", attribute->kind == SMK_ATTRIBUTE_NONE ? "None" : "");
+        write_text(d, "\n    ");
         write_sentence(d, attribute->meaning);
         write_text(d, ".\n");
     }

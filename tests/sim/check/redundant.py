@@ -85,6 +85,13 @@ SPARE_GUARDS = {
     "counts/reduce_shuffle": {
         "if (threadIdx.x < 32) {": "other warps do the same again, and thread 0 alone writes",
     },
+    "histogram/even": {
+        "compare(x[n - n % ITEMS + first]);": "of whole numbers, none lies close to an edge",
+    },
+    "reduce_axis/strip": {
+        "reduce_axis_strip_run<1>(x, out, n, (int)k, period, parts, tickets, partial, "
+        "reinterpret_cast<A *>(all));": "what reads single elements reads whole packs as well",
+    },
     "scan/single_pass": {
         "if (whole) {": "what reads and writes the last tile is right for others too",
         "if (lane == 0)": "all lanes hold what lies before the tile",
