@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from typing import TYPE_CHECKING, overload
 
 import numpy
@@ -48,6 +49,32 @@ def _check_range(range: Any) -> None:
     )
 
 
+def _check_bins(bins: Any) -> None:
+    """Typed errors unless bins is a name of a rule, a number above 0, or edges that ascend."""
+    if isinstance(bins, str):
+        return
+    try:
+        given = numpy.asarray(bins)
+    except ValueError:  # lengths that differ
+        given = numpy.empty(0, object)
+    if given.ndim == 0:
+        try:
+            number = operator.index(bins)
+        except TypeError as error:
+            raise _core.ArgumentTypeError(
+                f"histogram: bins is {bins!r:.80}; a whole number of bins, or their edges, is "
+                "needed"
+            ) from error
+        if number < 1:
+            raise _core.ArgumentError(f"histogram: bins is {number}; there must be one at least")
+    elif given.ndim == 1 and given.dtype.kind in "biuf" and (given[1:] < given[:-1]).any():
+        at = int(numpy.argmax(given[1:] < given[:-1]))
+        raise _core.ArgumentError(
+            f"histogram: bins are edges that must ascend, and edge {at + 1} is {given[at + 1]}, "
+            f"below edge {at} with {given[at]}"
+        )
+
+
 def _byte_edges(bins: Any, range: Any) -> NDArray[Any]:
     """The edges of 256 bins, one for each value of a byte."""
     if numpy.ndim(bins) != 0 or isinstance(bins, str) or bins != BYTE_BINS:
@@ -74,6 +101,7 @@ def _extremes(x: DeviceArray) -> NDArray[Any]:
 def _make_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
     """numpy.histogram_bin_edges in float64, which represents every edge exactly."""
     _check_range(range)
+    _check_bins(bins)
     values = x
     if isinstance(x, _core.DeviceArray):
         if isinstance(bins, str):

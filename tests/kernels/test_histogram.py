@@ -261,6 +261,51 @@ def test_refused(x, how, machine):
     assert isinstance(caught.value, smemkit.ArgumentError)
 
 
+@pytest.mark.parametrize(
+    ("bins", "error", "words"),
+    [
+        (0, smemkit.ArgumentError, "bins is 0; there must be one at least"),
+        (-4, smemkit.ArgumentError, "bins is -4; there must be one"),
+        (2.5, smemkit.ArgumentTypeError, "bins is 2.5; a whole number of bins, or their edges"),
+        ([0, 2, 1], smemkit.ArgumentError, "edge 2 is 1, below edge 1 with 2"),
+    ],
+)
+def test_refused_bins(bins, error, words):
+    with pytest.raises(error, match=f"histogram: .*{words}"):
+        smemkit.histogram(np.zeros(3, "f4"), bins, backend="sim")
+
+
+@pytest.mark.parametrize("variant", ["even", "auto"])
+def test_close_to_edges(variant, rng):
+    """Each edge and its neighbours, at any offset: NumPy's bin for every value."""
+    for _ in range(40):
+        bins = int(rng.choice([1, 3, 10, 100, 256, 1000, 5000]))
+        low = np.float32(rng.standard_normal() * rng.choice([1e-30, 1e-3, 1, 1e3, 1e6]))
+        high = low + np.float32(rng.choice([1e-3, 1, 1e4, 1e20]) * (0.1 + rng.random()))
+        ends = (float(low), float(high))
+        try:
+            edges = np.histogram_bin_edges(np.empty(0, "f4"), bins, ends)
+        except ValueError:  # float32 has fewer numbers there than edges
+            continue
+        up, down = (np.nextafter(edges, np.float32(end)) for end in (np.inf, -np.inf))
+        x = rng.permutation(np.concatenate([edges, up, down, np.nextafter(up, np.float32(9e30))]))
+        check(count(x, variant, "sim", bins, ends), x, bins, ends)
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS, "auto"])
+def test_edges_beyond_whole_numbers(variant, machine):
+    """The largest int32 reaches no edge above it, the least lies above all edges below it."""
+    info = np.iinfo(np.int32)
+    x = np.array([info.min, info.min + 1, -1, 0, 1, info.max - 1, info.max], np.int32)
+    for edges in (
+        [0, 2.0**31, 3e9],
+        [-1e10, -5e9, 0, 1e10],
+        [0, 2.0**31 - 0.5, 2.0**31],
+        [-3e9, 0],
+    ):
+        check(count(x, variant, machine, edges), x, edges)
+
+
 def test_refused_types(machine):
     for dtype in ("float64", "int64", "int16", "bool", "complex64"):
         with pytest.raises(TypeError, match="uint8 float32 int32") as caught:
