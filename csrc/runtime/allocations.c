@@ -67,6 +67,20 @@ smk_cuda smk_allocations_create(size_t bytes, void **address)
     return SMK_CUDA_Success;
 }
 
+smk_cuda smk_allocations_renew(void *address, size_t bytes)
+{
+    uint64_t start = 0, present = 0;
+    bool is_shared = false;
+    smk_error error;
+    if (address == NULL ||
+        (smk_memory_find(smk_session_memory(), number_of(address), &start, &present, &is_shared) && present == bytes)) {
+        return SMK_CUDA_Success;
+    }
+    return smk_memory_allocate_again(smk_session_memory(), number_of(address), bytes, &error) == SMK_OK
+               ? SMK_CUDA_Success
+               : SMK_CUDA_ErrorMemoryAllocation;
+}
+
 smk_cuda smk_allocations_free(void *address)
 {
     smk_error error;

@@ -13,6 +13,9 @@ typedef enum smk_allocation_use {
 /* Allocates device memory; address NULL for 0 bytes. */
 smk_cuda smk_allocations_create(size_t bytes, void **address);
 
+/* Allocates memory anew at the address at which it was freed; nothing happens where it was not. */
+smk_cuda smk_allocations_renew(void *address, size_t bytes);
+
 /* Frees any allocation of the program. */
 smk_cuda smk_allocations_free(void *address);
 

@@ -31,10 +31,16 @@ static smk_address_map memory;
 
 static smk_cuda allocate(void **address, size_t bytes, memory_pool *pool, smk_cuda_stream_handle stream)
 {
-    if (smk_stream_find(stream) == NULL) {
+    const smk_cuda_stream *found = smk_stream_find(stream);
+    if (found == NULL) {
         return SMK_CUDA_ErrorInvalidResourceHandle;
     }
     smk_cuda code = smk_outcome_begin();
+    if (code == SMK_CUDA_Success && found->capture != NULL) {
+        code = smk_allocations_create(bytes, address);
+        const smk_work work = {.kind = SMK_WORK_ALLOCATE, .as.memory = {*address, bytes}};
+        return code == SMK_CUDA_Success ? smk_stream_submit(stream, &work) : code;
+    }
     pool_memory *taken = code == SMK_CUDA_Success ? smk_heap_allocate(1, sizeof *taken) : NULL;
     if (taken == NULL) {
         return code == SMK_CUDA_Success ? SMK_CUDA_ErrorMemoryAllocation : code;
@@ -87,6 +93,20 @@ SMK_EXPORT smk_cuda cudaFreeAsync(void *address, smk_cuda_stream_handle handle)
     return code == SMK_CUDA_Success ? smk_outcome_return(smk_allocations_free(address)) : code;
 }
 SMK_EXPORT_AS(cudaFreeAsync_ptsz, cudaFreeAsync);
+
+/* The memory of graphs is not kept apart from other memory: what is reserved is what is in use. */
+SMK_EXPORT smk_cuda cudaDeviceGetGraphMemAttribute(int device, int attribute, uint64_t *value)
+{
+    (void)attribute;
+    *value = (uint64_t)smk_allocations_used();
+    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+}
+
+SMK_EXPORT smk_cuda cudaDeviceSetGraphMemAttribute(int device, int attribute, const uint64_t *value)
+{
+    (void)attribute, (void)value;
+    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+}
 
 SMK_EXPORT smk_cuda cudaDeviceGetDefaultMemPool(memory_pool **pool, int device)
 {

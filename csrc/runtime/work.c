@@ -1,6 +1,7 @@
 #include "runtime/work.h"
 
 #include "base/heap.h"
+#include "runtime/allocations.h"
 #include "runtime/graph.h"
 #include "runtime/launch_kernel.h"
 #include "runtime/outcome.h"
@@ -35,10 +36,11 @@ smk_cuda smk_work_run(const smk_work *work)
         return smk_graph_run(work->as.graph, NULL);
     case SMK_WORK_RECORD:
         return smk_stream_record(work->as.event);
+    case SMK_WORK_ALLOCATE: /* the program may have freed it since the last launch */
+        return smk_allocations_renew(work->as.memory.address, work->as.memory.bytes);
     case SMK_WORK_NOTHING:
     case SMK_WORK_WAIT:
-    case SMK_WORK_ALLOCATE: /* the memory of a graph is there for as long as the graph */
-    case SMK_WORK_FREE:
+    case SMK_WORK_FREE: /* the next launch needs the memory again */
         break;
     }
     return SMK_CUDA_Success;

@@ -239,7 +239,7 @@ static bool map_shared(smk_allocation_record *record)
     return true;
 }
 
-/* Under the lock. */
+/* Under the lock. A record with an address gets that one or none. */
 static bool insert(smk_memory *memory, smk_allocation_record *record, bool constant)
 {
     smk_memory_table *table = get_table(memory);
@@ -248,9 +248,12 @@ static bool insert(smk_memory *memory, smk_allocation_record *record, bool const
     if (table == NULL || used > memory->limit - memory->used) {
         return false;
     }
-    uint64_t address = find_room(table, range, range->next, record->bytes);
-    if (address == 0) {
+    uint64_t address = find_room(table, range, record->address != 0 ? record->address : range->next, record->bytes);
+    if (address == 0 && record->address == 0) {
         address = find_room(table, range, range->first, record->bytes);
+    }
+    if (record->address != 0 && address != record->address) {
+        return false;
     }
     record->address = address;
     if (address == 0 || (record->shared && !map_shared(record))) {
@@ -285,6 +288,7 @@ static smk_status fail_allocation(const smk_memory *memory, uint64_t bytes, smk_
                            bytes, memory->used, memory->limit);
 }
 
+/* `*address` is 0, or the one that the allocation must get. */
 static smk_status allocate(smk_memory *memory, smk_text name, bool constant, bool shared, uint64_t bytes,
                            uint64_t *address, smk_error *error)
 {
@@ -295,6 +299,7 @@ static smk_status allocate(smk_memory *memory, smk_text name, bool constant, boo
     if (made == NULL) {
         return fail_allocation(memory, bytes, error);
     }
+    made->address = *address;
     made->bytes = bytes;
     made->shared = shared;
     made->initialized = shared || name.length > 0; /* they begin as zeros */
@@ -319,18 +324,33 @@ static smk_status allocate(smk_memory *memory, smk_text name, bool constant, boo
 
 smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
 {
-    return allocate(memory, (smk_text){"", 0}, false, false, bytes, address, error);
+    uint64_t made = 0;
+    smk_status status = allocate(memory, (smk_text){"", 0}, false, false, bytes, &made, error);
+    *address = status == SMK_OK ? made : *address;
+    return status;
+}
+
+smk_status smk_memory_allocate_again(smk_memory *memory, uint64_t address, uint64_t bytes, smk_error *error)
+{
+    return allocate(memory, (smk_text){"", 0}, false, false, bytes, &address, error);
 }
 
 smk_status smk_memory_allocate_shared(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
 {
-    return allocate(memory, (smk_text){"", 0}, false, true, bytes, address, error);
+    uint64_t made = 0;
+    smk_status status = allocate(memory, (smk_text){"", 0}, false, true, bytes, &made, error);
+    *address = status == SMK_OK ? made : *address;
+    return status;
 }
 
 smk_status smk_memory_allocate_variable(smk_memory *memory, const smk_memory_variable *variable, uint64_t *address,
                                         smk_error *error)
 {
-    return allocate(memory, variable->name, variable->constant, variable->managed, variable->bytes, address, error);
+    uint64_t made = 0;
+    smk_status status =
+        allocate(memory, variable->name, variable->constant, variable->managed, variable->bytes, &made, error);
+    *address = status == SMK_OK ? made : *address;
+    return status;
 }
 
 smk_status smk_memory_adopt(smk_memory *memory, void *host, uint64_t bytes, uint64_t *address, smk_error *error)

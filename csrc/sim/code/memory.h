@@ -30,6 +30,9 @@ void smk_memory_destroy(smk_memory *memory);
  * be accessed. Errors: MEMORY. */
 smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error);
 
+/* A new allocation at the address of one that was freed. Errors: MEMORY, also where that address is in use again. */
+smk_status smk_memory_allocate_again(smk_memory *memory, uint64_t address, uint64_t bytes, smk_error *error);
+
 /* Address 0 is accepted. A launch that still runs keeps the bytes alive until it ends.
  * Errors: ARGUMENT where no allocation starts there. */
 smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *error);

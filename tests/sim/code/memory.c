@@ -36,6 +36,16 @@ int main(void)
         WANT(smk_memory_read(memory, kept[i], &value, 1, &error) == SMK_OK && value == 10 + i);
     }
     WANT(smk_memory_free(memory, again, &error) == SMK_OK);
+    WANT(smk_memory_allocate_again(memory, kept[1], 1, &error) == SMK_MEMORY);
+    WANT(smk_memory_free(memory, kept[1], &error) == SMK_OK);
+    WANT(smk_memory_allocate_again(memory, kept[1], 1, &error) == SMK_OK);
+    uint64_t shared = 0, start = 0, bytes = 0;
+    bool is_shared = false;
+    WANT(smk_memory_allocate_shared(memory, 5000, &shared, &error) == SMK_OK);
+    ((unsigned char *)(uintptr_t)shared)[4999] = 7; /* the host finds it at its address */
+    WANT(smk_memory_find(memory, shared + 4999, &start, &bytes, &is_shared) && start == shared && bytes == 5000);
+    WANT(is_shared && smk_memory_find(memory, kept[0], &start, &bytes, &is_shared) && !is_shared);
+    WANT(smk_memory_free(memory, shared, &error) == SMK_OK);
     for (int i = 0; i < KEPT; i++) {
         WANT(smk_memory_free(memory, kept[i], &error) == SMK_OK);
     }
