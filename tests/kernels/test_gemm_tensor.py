@@ -123,6 +123,18 @@ def test_stacks(dtype, shape_a, shape_b, machine, rng):
     assert np.array_equal(smemkit.gemm(a, transpose(b), backend=machine), exact(a, b))
 
 
+@pytest.mark.parametrize("words", [{"dtype": d} for d in SUMS] + [{"precision": "tf32"}], ids=str)
+def test_over_devices(words, machine, rng):
+    """Each computes some rows; operands and results have elements of other sizes."""
+    dtype, more = words.get("dtype", "float32"), {k: v for k, v in words.items() if k != "dtype"}
+    a, b = draw(rng, (70, 40), dtype), draw(rng, (40, 50), dtype)
+    got = smemkit.gemm(a, b, devices=[0, 0, 0], backend=machine, **more)
+    assert got.dtype == SUMS.get(dtype, dtype) and np.array_equal(got, exact(a, b))
+    on_device = [smemkit.asarray(x, backend=machine) for x in (a, b)]
+    got = smemkit.gemm(*on_device, devices=[0, 0], **more)
+    assert np.array_equal(smemkit.asnumpy(got), exact(a, b))
+
+
 @each_type
 def test_check_finds_nothing(dtype, rng):
     for m, k, n in [(128, 128, 256), (130, 70, 258), (20, 0, 9), (100, 1000, 90)]:

@@ -251,6 +251,26 @@ static void write_shapes(document *d, const contract *c)
                   "Transposed arrays and views are read as they lie where the variant's kernels can, else copied.\n\n");
 }
 
+/* Writes which types have results of another one, by sums.def. */
+static void write_sums(document *d, const contract *c)
+{
+    static const char *const types[] = {
+#define SMK_SUM(family, type, sum) #family, #type, #sum,
+#include "registry/sums.def"
+#undef SMK_SUM
+    };
+    char accepted[TYPES_BYTES];
+    smk_registry_types(c->family->name, accepted, sizeof accepted);
+    const char *before = ".\nThe result has the type of the sums: ";
+    for (size_t i = 0; i + 2 < sizeof types / sizeof types[0]; i += 3) {
+        if (strcmp(types[i], c->family->name) == 0 && strstr(accepted, types[i + 1]) != NULL) {
+            write_text(d, "%s%s of %s", before, types[i + 2], types[i + 1]);
+            before = ", ";
+        }
+    }
+    write_text(d, ".\n\n");
+}
+
 static void write_document(document *d, const contract *c)
 {
     write_signature(d, c);
@@ -259,8 +279,9 @@ static void write_document(document *d, const contract *c)
     smk_registry_types(c->family->name, types, sizeof types);
     write_text(d,
                ".\n\nThe inputs are all NumPy or all device arrays%s. Arrays of CuPy, PyTorch, JAX and Numba count as\n"
-               "device arrays where they lie on a GPU, else as NumPy arrays.\nElement types: %s.\n\n",
+               "device arrays where they lie on a GPU, else as NumPy arrays.\nElement types: %s",
                c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "", types);
+    write_sums(d, c);
     write_parameters(d, c);
     write_shapes(d, c);
     write_text(

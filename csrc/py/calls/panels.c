@@ -278,11 +278,10 @@ static PyObject *take_rows(PyObject *target, range rows)
     return view;
 }
 
-static smk_array *create_matrix(const product *work, const panel *p, npy_intp rows, npy_intp columns)
+static smk_array *create_matrix(const product *work, const panel *p, PyArray_Descr *descr, npy_intp m, npy_intp n)
 {
-    const npy_intp shape[2] = {rows, columns};
-    return smk_array_create(work->call->state, work->call->family->name, work->backend, p->device,
-                            work->call->result_descr, 2, shape);
+    const npy_intp shape[2] = {m, n};
+    return smk_array_create(work->call->state, work->call->family->name, work->backend, p->device, descr, 2, shape);
 }
 
 static bool has_columns_of_last(const panel *p, size_t i)
@@ -297,7 +296,7 @@ static int create_arrays(const product *work, panel *p)
     const range own = {p->first, p->rows.count};
     if (p->operand[OPERAND_A] != NULL) { /* NULL: it is uploaded later */
         p->a = p->in_place[OPERAND_A] ? view_rows(work->call, p->operand[OPERAND_A], own)
-                                      : create_matrix(work, p, p->rows.count, work->depth);
+                                      : create_matrix(work, p, work->call->descr, p->rows.count, work->depth);
         if (p->a == NULL) {
             return -1;
         }
@@ -307,10 +306,10 @@ static int create_arrays(const product *work, panel *p)
         const npy_intp width = p->piece[i].columns.count;
         p->b[i] = p->in_place[OPERAND_B]      ? (smk_array *)Py_NewRef((PyObject *)p->operand[OPERAND_B])
                   : has_columns_of_last(p, i) ? (smk_array *)Py_NewRef((PyObject *)p->b[i - 1])
-                                              : create_matrix(work, p, work->depth, width);
+                                              : create_matrix(work, p, work->call->descr, work->depth, width);
         p->out[i] = p->in_place[OPERAND_OUT] && width == work->columns
                         ? view_rows(work->call, p->operand[OPERAND_OUT], rows)
-                        : create_matrix(work, p, rows.count, width);
+                        : create_matrix(work, p, work->call->result_descr, rows.count, width);
         if (p->b[i] == NULL || p->out[i] == NULL) {
             return -1;
         }
@@ -341,10 +340,10 @@ static smk_backend_rows find_region(const smk_array *matrix, npy_intp row, npy_i
                               .pitch = (uint64_t)pitch};
 }
 
-static smk_status copy_region(const product *work, smk_backend_rows to, smk_backend_rows from, npy_intp rows,
-                              npy_intp columns, uint64_t stream, smk_error *error)
+static smk_status copy_region(const product *work, const PyArray_Descr *descr, smk_backend_rows to,
+                              smk_backend_rows from, npy_intp rows, npy_intp columns, uint64_t stream, smk_error *error)
 {
-    const npy_intp item_bytes = PyDataType_ELSIZE(work->call->result_descr);
+    const npy_intp item_bytes = PyDataType_ELSIZE(descr);
     return work->backend->copy_rows(&to, &from, (uint64_t)(columns * item_bytes), (uint64_t)rows, stream, error);
 }
 
@@ -400,15 +399,15 @@ static smk_status fetch(const product *work, panel *p, size_t i, smk_error *erro
 {
     const piece *wanted = &p->piece[i];
     const smk_array *a = p->operand[OPERAND_A], *b = p->operand[OPERAND_B];
-    const npy_intp rows_end = wanted->rows.first + wanted->rows.count;
+    const npy_intp rows_end = wanted->rows.first + wanted->rows.count, fetched = p->rows_fetched;
     smk_status status = SMK_OK;
     if (!p->in_place[OPERAND_B] && !has_columns_of_last(p, i)) {
-        status = copy_region(work, find_region(p->b[i], 0, 0), find_region(b, 0, wanted->columns.first), work->depth,
-                             wanted->columns.count, p->streams[0], error);
+        status = copy_region(work, b->descr, find_region(p->b[i], 0, 0), find_region(b, 0, wanted->columns.first),
+                             work->depth, wanted->columns.count, p->streams[0], error);
     }
-    if (status == SMK_OK && !p->in_place[OPERAND_A] && rows_end > p->rows_fetched) {
-        status = copy_region(work, find_region(p->a, p->rows_fetched, 0), find_region(a, p->first + p->rows_fetched, 0),
-                             rows_end - p->rows_fetched, work->depth, p->streams[0], error);
+    if (status == SMK_OK && !p->in_place[OPERAND_A] && rows_end > fetched) {
+        status = copy_region(work, a->descr, find_region(p->a, fetched, 0), find_region(a, p->first + fetched, 0),
+                             rows_end - fetched, work->depth, p->streams[0], error);
         p->rows_fetched = rows_end;
     }
     p->fetched = i + 1;
@@ -426,7 +425,7 @@ static smk_status deliver(const product *work, const panel *p, size_t i, smk_err
         return SMK_OK;
     }
     smk_status status = follow(work, p->device, p->streams[1], p->device, get_stream(work, p->device), error);
-    return status == SMK_OK ? copy_region(work, find_region(out, row, column), find_region(result, 0, 0),
+    return status == SMK_OK ? copy_region(work, out->descr, find_region(out, row, column), find_region(result, 0, 0),
                                           result->shape[0], result->shape[1], p->streams[1], error)
                             : status;
 }
@@ -499,8 +498,8 @@ static int upload_rows(const product *work, panel *p)
     const smk_family_call *call = work->call;
     PyObject *rows = take_rows(call->operands[OPERAND_A], p->rows);
     if (rows != NULL) {
-        p->a = smk_transfer_upload(call->state, smk_family_call_name(call, OPERAND_A), rows, call->result_descr,
-                                   work->backend, p->device);
+        p->a = smk_transfer_upload(call->state, smk_family_call_name(call, OPERAND_A), rows, call->descr, work->backend,
+                                   p->device);
         Py_DECREF(rows);
     }
     return p->a == NULL ? -1 : 0;
@@ -609,7 +608,8 @@ static int divide(product *work, const smk_panels_devices *devices, smk_array *a
     for (size_t i = 0; i < work->count; i++) {
         panel *p = &work->panels[i];
         p->first = out != NULL ? p->rows.first : 0;
-        if (out == NULL && (p->operand[OPERAND_OUT] = create_matrix(work, p, p->rows.count, work->columns)) == NULL) {
+        if (out == NULL && (p->operand[OPERAND_OUT] = create_matrix(work, p, work->call->result_descr, p->rows.count,
+                                                                    work->columns)) == NULL) {
             return -1;
         }
         divide_pieces(work, p, copies);
@@ -675,7 +675,7 @@ static PyObject *run_on_host(smk_family_call *call, const char *variant, const s
     product work = describe(call, variant);
     PyObject *result = NULL, *target = Py_XNewRef(call->out);
     smk_array *b = smk_transfer_upload(call->state, smk_family_call_name(call, OPERAND_B), call->operands[OPERAND_B],
-                                       call->result_descr, call->backend, devices->numbers[0]);
+                                       call->descr, call->backend, devices->numbers[0]);
     if (target == NULL) {
         Py_INCREF(call->result_descr); /* PyArray_NewFromDescr steals a reference */
         target = PyArray_NewFromDescr(&PyArray_Type, call->result_descr, call->out_rank, call->out_shape, NULL, NULL, 0,
