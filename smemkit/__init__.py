@@ -114,8 +114,8 @@ Limits
   - mma.sync and wmma of integers of 4 bits, of bits, of sparse matrices, in f16 of shape m8n8k4, in
     f64 with directed rounding; stmatrix: use products of f16, bf16, tf32, f64 or 8-bit integers;
     store fragments lane by lane
-  - floats of 8, 6 and 4 bits (cuda_fp8.h and its like) compiled for sm_89 or later: compile with
-    the option -arch=compute_80, where the headers convert them by integers
+  - floats of 6 and 4 bits and scales (cuda_fp6.h, cuda_fp4.h), and products of 8-bit floats:
+    compile with the option -arch=compute_90, where the headers convert them by integers
   - malloc, free, new and delete in a kernel: allocate before the launch and pass a pointer, or
     declare an array of constant size
   - alloca and arrays of variable length: declare an array of constant size

@@ -52,6 +52,8 @@ static bool is_declarable(smk_type type)
     case SMK_TYPE_U4:
     case SMK_TYPE_S4:
     case SMK_TYPE_F32X2:
+    case SMK_TYPE_E4M3X2:
+    case SMK_TYPE_E5M2X2:
         return false;
     default: /* types of registers and variables */
         return true;

@@ -47,14 +47,14 @@ def test_the_line_is_that_of_the_kernel():
     """Compilers write the names of files behind the functions; headers are inlined into a line."""
     marks = (
         ".loc 1 7 5\nmov.u32 %r1, 1;\n"
-        ".loc 2 1200 3, function_name $there, inlined_at 1 8 9\ntex.1d.v4.f32.s32 %r1;"
+        ".loc 2 1200 3, function_name $there, inlined_at 1 8 9\nwgmma.fence.sync.aligned;"
     )
     for text in (build(marks) + FILES, build(marks, before=FILES)):
         error = refuse(text)
         assert (error.source_file, error.source_line, error.kernel) == ("mine.cu", 8, "k")
         assert "[kernel k, mine.cu:8, PTX line " in str(error)
-        assert "textures and surfaces" in str(error)
-        assert "const T *__restrict__" in str(error)
+        assert "matrix products of a warp group" in str(error)
+        assert "-arch=compute_80" in str(error)
 
 
 def test_a_file_without_a_name():
@@ -105,7 +105,7 @@ KERNEL = """
 extern "C" __global__ void f(float *x, unsigned long long t)
 {
     x[1] = 0;
-    x[0] = tex1D<float>(t, 1.0f);
+    asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(t));
 }
 """
 
@@ -113,6 +113,8 @@ extern "C" __global__ void f(float *x, unsigned long long t)
 def test_in_cuda_c():
     if compile.find_nvrtc() is None:
         pytest.skip("no NVRTC here; the extra [nvrtc] brings it")
-    with pytest.raises(smemkit.UnsupportedError, match=r"tex2D.*const T.*kernel\.cu:5") as caught:
+    with pytest.raises(
+        smemkit.UnsupportedError, match=r"multimem.*one by one.*kernel\.cu:5"
+    ) as caught:
         smemkit.RawKernel(KERNEL, "f")(1, 1, (np.zeros(4, "float32"), 0), backend="sim")
     assert (caught.value.kernel, caught.value.source_line) == ("f", 5)

@@ -168,7 +168,7 @@ def test_narrow_addresses_are_refused():
 
 
 UNSUPPORTED = [
-    "tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}];",
+    "tcgen05.fence::before_thread_sync;",
     "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1}, {%r1}, {%r2}, {%r2};",
     "wgmma.fence.sync.aligned;",
     "alloca.u32 %r1, 8;",

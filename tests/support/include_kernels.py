@@ -198,7 +198,6 @@ y[i] = __bfloat162float(__hmax(h, __float2bfloat16(5)));
 y[i] = float(__nv_fp8_e4m3(fminf(x[i], 16.0f)));
 """,
         lambda x: np.minimum(x, 16),
-        refused="cvt",
     ),
     # Cooperative groups
     "thread block": Kernel(

@@ -151,12 +151,21 @@ static bool is_convertible(smk_type type)
             type != SMK_TYPE_S16X2);
 }
 
+static bool is_float8(smk_type type)
+{
+    return type == SMK_TYPE_E4M3X2 || type == SMK_TYPE_E5M2X2;
+}
+
 static smk_handler find_convert(alu_key key, const unsigned storage_bits[SMK_OPERANDS_MAX])
 {
     const smk_type to = (smk_type)key.type;
     const smk_type from = (smk_type)key.source;
     size_t row = SMK_ALU_COUNT;
 
+    if (is_float8(to) || is_float8(from)) {
+        row = find_exact(key);
+        return row == SMK_ALU_COUNT ? NULL : clone_current()[row];
+    }
     if ((to == SMK_TYPE_F16X2 || to == SMK_TYPE_BF16X2) && from == SMK_TYPE_F32)
         return smk_alu_convert_pair;
     if (!is_convertible(from) || !(is_convertible(to) || (to == SMK_TYPE_TF32 && from == SMK_TYPE_F32)))

@@ -182,6 +182,19 @@ SMK_INLINE uint16_t relu_bf16(uint16_t bits)
     return relu_half(bits, INFINITY_bf16);
 }
 
+/* Two halves as 8-bit floats, and back. */
+SMK_INLINE uint16_t pack_half_float8(uint32_t halves, bool e5m2, bool relu)
+{
+    return smk_pack_float8((double)smk_widen_f16((uint16_t)(halves >> 16)), (double)smk_widen_f16((uint16_t)halves), e5m2,
+                           relu);
+}
+
+SMK_INLINE uint32_t unpack_float8(uint16_t bytes, bool e5m2, bool relu)
+{
+    const uint16_t high = smk_widen_float8((uint8_t)(bytes >> 8), e5m2), low = smk_widen_float8((uint8_t)bytes, e5m2);
+    return relu ? (uint32_t)relu_f16(high) << 16 | relu_f16(low) : (uint32_t)high << 16 | low;
+}
+
 SMK_INLINE uint16_t flush_sat_f16(uint16_t bits)
 {
     return sat_f16(smk_flush_f16(bits));

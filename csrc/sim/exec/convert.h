@@ -172,7 +172,7 @@ SMK_INLINE float smk_widen_bf16(uint16_t half)
 
 /* Rounds to a format of `digits` bits behind the point whose exponent has this bias (15 or 127), once, and returns
  * its bits, without a sign, aligned to the right. Overflow becomes infinity or the largest value, as the mode says. */
-SMK_INLINE uint32_t smk_narrow_bits(double x, unsigned digits, int bias, smk_rounding rounding, bool satfinite)
+SMK_INLINE uint64_t smk_round_bits(double x, unsigned digits, int bias, smk_rounding rounding)
 {
     const uint64_t bits = smk_bits_f64(x);
     const bool negative = bits >> 63 != 0;
@@ -195,7 +195,14 @@ SMK_INLINE uint32_t smk_narrow_bits(double x, unsigned digits, int bias, smk_rou
     else if (rounding == SMK_ROUND_UP)
         up = !negative & (rest != 0);
     const uint64_t base = exponent < 1 ? 0 : (uint64_t)(exponent - 1) << digits;
-    const uint64_t rounded = base + kept + up;
+    return base + kept + up;
+}
+
+/* The same where the highest exponent is that of infinity, as in IEEE 754. */
+SMK_INLINE uint32_t smk_narrow_bits(double x, unsigned digits, int bias, smk_rounding rounding, bool satfinite)
+{
+    const uint64_t magnitude = smk_bits_f64(x) & (UINT64_MAX >> 1), rounded = smk_round_bits(x, digits, bias, rounding);
+    const bool negative = smk_bits_f64(x) >> 63 != 0;
     const uint64_t infinity = (uint64_t)(2 * bias + 1) << digits;
     const bool outwards = rounding == SMK_ROUND_NEAREST || rounding == SMK_ROUND_NEAREST_AWAY ||
                           (rounding == SMK_ROUND_DOWN && negative) || (rounding == SMK_ROUND_UP && !negative);
@@ -220,6 +227,33 @@ SMK_INLINE uint16_t smk_narrow_f16(double x, smk_rounding rounding, bool satfini
 SMK_INLINE uint16_t smk_narrow_bf16(double x, smk_rounding rounding, bool satfinite)
 {
     return smk_narrow_half(x, 7, 127, rounding, satfinite);
+}
+
+/* Floats of 8 bits, e4m3 and e5m2: numbers beyond the largest become it. e4m3 has no infinity, and one NaN, 0x7f, which
+ * is the NaN of e5m2 too. */
+SMK_INLINE uint8_t smk_narrow_float8(double x, bool e5m2, bool relu)
+{
+    const uint64_t most = e5m2 ? 0x7b : 0x7e;
+    const uint64_t rounded = smk_round_bits(x, e5m2 ? 2 : 3, e5m2 ? 15 : 7, SMK_ROUND_NEAREST);
+    const uint64_t sign = smk_bits_f64(x) >> 56 & 0x80, finite = rounded > most ? most : rounded;
+    return (uint8_t)(x != x ? 0x7f : relu && sign != 0 ? 0 : finite | sign);
+}
+
+SMK_INLINE uint16_t smk_pack_float8(double high, double low, bool e5m2, bool relu)
+{
+    return (uint16_t)(smk_narrow_float8(high, e5m2, relu) << 8 | smk_narrow_float8(low, e5m2, relu));
+}
+
+/* An 8-bit float as f16, which holds each of them. */
+SMK_INLINE uint16_t smk_widen_float8(uint8_t byte, bool e5m2)
+{
+    const uint16_t sign = (uint16_t)((byte & 0x80) << 8), magnitude = byte & 0x7f;
+    const uint16_t subnormal = smk_narrow_f16((double)magnitude * 0x1p-9, SMK_ROUND_NEAREST, false);
+    const uint16_t wide = (uint16_t)(magnitude << 7) + UINT16_C(0x2000); /* exponents differ by 8 */
+    if (magnitude > (e5m2 ? 0x7c : 0x7e)) {
+        return SMK_NAN_BITS_F16;
+    }
+    return (uint16_t)(e5m2 ? byte << 8 : sign | (magnitude < 8 ? subnormal : wide));
 }
 
 /* A double as a float, rounded to odd: the last bit is set where the float is not exact. */
