@@ -21,7 +21,7 @@ typedef struct host_allocation {
     struct host_allocation *next;
 } host_allocation;
 
-enum { PITCH_UNIT = 512 };
+enum { PITCH_UNIT = 512, PINNED_FLAGS = 7 };
 #define LAUNCHES_BYTES (UINT64_C(1) << 30) /* that a card keeps for itself, roughly */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the tables */
@@ -102,7 +102,7 @@ static smk_cuda create_shared(size_t bytes, smk_allocation_use use, unsigned fla
     uint64_t made = 0;
     smk_error error;
     host_allocation *allocation = NULL;
-    if (address == NULL || (use == SMK_ALLOCATION_MANAGED && bytes == 0)) {
+    if (address == NULL || (use == SMK_ALLOCATION_PINNED && (flags & ~(unsigned)PINNED_FLAGS) != 0)) {
         return SMK_CUDA_ErrorInvalidValue;
     }
     *address = NULL;
@@ -196,7 +196,8 @@ SMK_EXPORT smk_cuda cudaMallocHost(void **address, size_t bytes)
 
 SMK_EXPORT smk_cuda cudaFreeHost(void *address)
 {
-    return cudaFree(address);
+    const bool pinned = address == NULL || find_shared(address) != NULL;
+    return pinned ? cudaFree(address) : smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
 }
 
 SMK_EXPORT smk_cuda cudaHostRegister(void *address, size_t bytes, unsigned flags)

@@ -163,7 +163,7 @@ smk_kernel *smk_binaries_find_kernel(const void *function, smk_cuda *code)
         prepare_kernel(kernel);
     }
     (void)pthread_mutex_unlock(&lock);
-    *code = kernel == NULL ? SMK_CUDA_ErrorInvalidDeviceFunction : kernel->code;
+    *code = kernel == NULL ? SMK_CUDA_ErrorInvalidResourceHandle : kernel->code;
     return kernel;
 }
 

@@ -6,25 +6,34 @@
 #include "runtime/session.h"
 #include "runtime/stream.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { RUNTIME_VERSION = 13000, LIMITS = 8, PRIORITY_GREATEST = -5 };
 
-/* The value of an attribute; 0 where the device has none of that number. */
-static int attribute(int number)
+/* Sets the value of an attribute; false where there is none of that number. */
+static bool find_attribute(int number, int *found)
 {
     const smk_runtime_card *card = smk_runtime_card_get();
     const smk_limits *limits = card->limits;
     switch (number) {
 #define SMK_DEVICE_ATTRIBUTE(number_, name, value)                                                                     \
     case number_:                                                                                                      \
-        return (int)(value);
+        *found = (int)(value);                                                                                         \
+        return true;
 #include "runtime/device_attribute.def"
 #undef SMK_DEVICE_ATTRIBUTE
     default:
-        return 0;
+        return false;
     }
+}
+
+static int attribute(int number)
+{
+    int found = 0;
+    (void)find_attribute(number, &found);
+    return found;
 }
 
 enum {
@@ -38,8 +47,7 @@ SMK_EXPORT smk_cuda cudaDeviceGetAttribute(int *value, int number, int device)
     if (device != 0) {
         return smk_outcome_return(SMK_CUDA_ErrorInvalidDevice);
     }
-    *value = attribute(number);
-    return SMK_CUDA_Success;
+    return smk_outcome_return(find_attribute(number, value) ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue);
 }
 
 /* Fills consecutive fields from attributes with consecutive numbers. */
@@ -181,8 +189,8 @@ SMK_EXPORT smk_cuda cudaDeviceGetPCIBusId(char *text, int length, int device)
     if (device != 0 || length <= 0) {
         return smk_outcome_return(device != 0 ? SMK_CUDA_ErrorInvalidDevice : SMK_CUDA_ErrorInvalidValue);
     }
-    (void)snprintf(text, (size_t)length, "0000:%02x:00.0", attribute(ATTRIBUTE_pci_bus));
-    return SMK_CUDA_Success;
+    const int written = snprintf(text, (size_t)length, "0000:%02x:00.0", attribute(ATTRIBUTE_pci_bus));
+    return smk_outcome_return(written < length ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue);
 }
 
 SMK_EXPORT smk_cuda cudaDeviceGetByPCIBusId(int *device, const char *text)
@@ -249,7 +257,7 @@ static size_t limit[LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0};
 SMK_EXPORT smk_cuda cudaDeviceGetLimit(size_t *value, int number)
 {
     if (number < 0 || number >= LIMITS) {
-        return smk_outcome_return(SMK_CUDA_ErrorUnsupportedLimit);
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
     }
     *value = limit[number];
     return smk_outcome_begin();
@@ -258,7 +266,7 @@ SMK_EXPORT smk_cuda cudaDeviceGetLimit(size_t *value, int number)
 SMK_EXPORT smk_cuda cudaDeviceSetLimit(int number, size_t value)
 {
     if (number < 0 || number >= LIMITS) {
-        return smk_outcome_return(SMK_CUDA_ErrorUnsupportedLimit);
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
     }
     limit[number] = value;
     return smk_outcome_begin();

@@ -243,7 +243,7 @@ SMK_EXPORT smk_cuda cudaGraphLaunch(smk_cuda_graph_exec *exec, smk_cuda_stream_h
 {
     const smk_cuda_stream *stream = smk_stream_find(handle);
     if (exec == NULL || stream == NULL) {
-        return smk_outcome_return(SMK_CUDA_ErrorInvalidResourceHandle);
+        return smk_outcome_return(exec == NULL ? SMK_CUDA_ErrorInvalidValue : SMK_CUDA_ErrorInvalidResourceHandle);
     }
     if (stream->capture != NULL) {
         const smk_work work = {.kind = SMK_WORK_GRAPH, .as.graph = exec->graph};
