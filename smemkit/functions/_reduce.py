@@ -60,7 +60,7 @@ def _is_whole(x: Any, order: Sequence[int]) -> bool:
     step = x.itemsize
     for axis in reversed(order):
         if x.strides[axis] != step:
-            return x.size == 0
+            return bool(x.size == 0)
         step *= x.shape[axis]
     return True
 
@@ -86,7 +86,7 @@ def _group(shape: Sequence[int], axes: Sequence[int]) -> list[list[Any]]:
     return groups
 
 
-def _reduce_groups(x: Any, op: str, axes: Sequence[int], **how: Any) -> Any:
+def _reduce_groups(x: Any, op: Any, axes: Sequence[int], out: Any, how: dict[str, Any]) -> Any:
     """Reduces the axes of x, neighbours together; the result has one dimension."""
     groups = _group(x.shape, axes)
     if not any(reduced for _, reduced in groups):
@@ -99,8 +99,8 @@ def _reduce_groups(x: Any, op: str, axes: Sequence[int], **how: Any) -> Any:
             for part in (groups[:at], groups[at : at + 1], groups[at + 1 :])
         )
         last = sum(reduced for _, reduced in groups) == 1
-        out = how["out"].reshape(m, k) if last and how["out"] is not None else None
-        x = _core.reduce_axis(x.reshape(m, n, k), op, **{**how, "out": out})
+        target: Any = out.reshape(m, k) if last and out is not None else None
+        x = _core.reduce_axis(x.reshape(m, n, k), op, out=target, **how)
         groups[at] = [1, False]
     return x
 
@@ -260,7 +260,7 @@ def _reduce(x: Any, op: str, axis: Any, keepdims: bool, out: Any, how: dict[str,
         x = x.T if isinstance(x, _core.DeviceArray) else x.transpose(order)
     turned = [axis for axis in order if axis in kept]
     target = target if turned == kept else None
-    result = _reduce_groups(x, op, [order.index(axis) for axis in axes], out=target, **how)
+    result = _reduce_groups(x, op, [order.index(axis) for axis in axes], target, how)
     if target is not None:
         return out
     if turned != kept:

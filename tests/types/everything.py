@@ -94,6 +94,7 @@ def use_streams(x: smemkit.DeviceArray) -> float:
 def use_families(x: smemkit.DeviceArray) -> None:
     a = numpy.ones((8, 8), dtype="float32")
     print(smemkit.gemm(a, a, variant="padded"), smemkit.transpose(x), smemkit.reduce(a))
+    print(smemkit.reduce(a, "argmax", axis=0, keepdims=True), smemkit.reduce_axis(a[None], "mean"))
     print(smemkit.scan(a[0], "max", "exclusive"), smemkit.sort(a))
     print(smemkit.dot(a[0], a[0]), smemkit.smooth(a[0]), smemkit.conv2d(a, a[:3, :3], "reflect"))
     print(smemkit.vector_add(a[0], a[0], backend="sim"), smemkit.gather(a[0], [0, 1]))
