@@ -28,6 +28,17 @@ template <int ITEMS> static __device__ __forceinline__ void reduce_axis_panel_me
             mine[e] = OP(mine[e], all[e * THREADS + thread + 32 * other]);
 }
 
+// A part's value, in whose place 0 is left.
+static __device__ __forceinline__ A reduce_axis_panel_take(A *from)
+{
+    struct alignas(sizeof(A)) cleared {
+        unsigned int word[sizeof(A) / 4];
+    };
+    const A value = *from;
+    *reinterpret_cast<cleared *>(from) = {};
+    return value;
+}
+
 template <int ITEMS>
 static __device__ __forceinline__ void reduce_axis_panel_run(const T *x, R *out, long long n, long long k, int down,
                                                              long long parts, unsigned int *tickets, A *partial, A *all)
@@ -38,9 +49,6 @@ static __device__ __forceinline__ void reduce_axis_panel_run(const T *x, R *out,
     };
     struct alignas(ITEMS * sizeof(R) < 16 ? ITEMS * sizeof(R) : 16) results {
         R item[ITEMS];
-    };
-    struct alignas(sizeof(A)) cleared {
-        unsigned int word[sizeof(A) / 4];
     };
     __shared__ bool is_last;
 
@@ -114,10 +122,8 @@ static __device__ __forceinline__ void reduce_axis_panel_run(const T *x, R *out,
     if (active)
 #pragma unroll 4
         for (long long j = place; j < parts; j += down)
-            for (int e = 0; e < ITEMS; ++e) {
-                mine[e] = OP(mine[e], word[j * k + e]);
-                *reinterpret_cast<cleared *>(&word[j * k + e]) = {};
-            }
+            for (int e = 0; e < ITEMS; ++e)
+                mine[e] = OP(mine[e], reduce_axis_panel_take(&word[j * k + e]));
     if (down > 1)
         reduce_axis_panel_meet<ITEMS>(mine, all, down);
     write();
