@@ -98,6 +98,7 @@ def complete_dtype(family: str, dtype: DTypeLike | None = None) -> str:
             f"{dtype!r:.80} is not an element type such as float32"
         ) from None
     known = dict.fromkeys(t for row in _core.variants(family).values() for t in row["dtypes"])
+    known.pop("tf32", None)  # a way to multiply float32
     kind = _bfloat16.complete(name)
     same = f"bits{8 * kind.itemsize}" in known and kind.kind in "biufc"
     if name not in known and not same:

@@ -119,7 +119,7 @@ def test_bench_compares_counters(tmp_path, capsys):
         (("gemm", "--shape", "4,2"), 2, "(m, k, n)"),
         (("gemm", "--variants", "fast"), 2, "no variant 'fast'"),
         (("gemm", "--variants", ","), 2, "variants is empty"),
-        (("gemm", "--dtype", "int8"), 2, "takes float32, float64, not int8"),
+        (("gemm", "--dtype", "int16"), 2, "bfloat16, int8, not int16"),
         (("gemm", "--peers"), 2, "needs a GPU"),
         (("gemm", "--seconds", "inf"), 2, "--seconds"),
         (("gemm", "--seed", "-1"), 2, "--seed"),
