@@ -116,8 +116,7 @@ Limits
     store fragments lane by lane
   - floats of 6 and 4 bits and scales (cuda_fp6.h, cuda_fp4.h), and products of 8-bit floats:
     compile with the option -arch=compute_90, where the headers convert them by integers
-  - malloc, free, new and delete in a kernel: allocate before the launch and pass a pointer, or
-    declare an array of constant size
+  - cudaMalloc and cudaFree in a kernel: call malloc and free there
   - alloca and arrays of variable length: declare an array of constant size
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one

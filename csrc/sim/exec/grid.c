@@ -11,6 +11,7 @@
 #include "sim/exec/block.h"
 #include "sim/exec/block_order.h"
 #include "sim/exec/grid_setup.h"
+#include "sim/exec/kernel_heap.h"
 #include "sim/exec/livelock.h"
 
 #include <fenv.h>
@@ -486,6 +487,9 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
     }
     if (status == SMK_OK && launch->cooperative) {
         status = smk_grid_setup_barrier(program->memory, &launch->grid, &run.grid_barrier, error);
+    }
+    if (status == SMK_OK && image->allocates) {
+        status = smk_kernel_heap_prepare(program, error);
     }
     if (status == SMK_OK) {
         status = smk_memory_view_create(program->memory, launch, &view, error);

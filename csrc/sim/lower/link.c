@@ -7,6 +7,7 @@
 #include "sim/code/program.h"
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
+#include "sim/exec/kernel_heap.h"
 #include "sim/exec/printf.h"
 #include "sim/lower/commute.h"
 #include "sim/lower/lower.h"
@@ -273,12 +274,14 @@ static bool returns_used_value(const builder *b, const smk_instruction *atomic)
     return atomic->result_count > 0 && result->kind == SMK_OPERAND_REGISTER && b->reads[result->index] > 0;
 }
 
+/* Calls that print or allocate give the same in every run only in one order. */
 static bool prints(const builder *b, const smk_instruction *call)
 {
     const smk_operand *callee = &call->operands[1];
     uint32_t arguments;
     return callee->kind == SMK_OPERAND_FUNCTION &&
-           smk_printf_find(b->module->functions[callee->index].name, &arguments) != NULL;
+           (smk_printf_find(b->module->functions[callee->index].name, &arguments) != NULL ||
+            smk_kernel_heap_find(b->module->functions[callee->index].name, &arguments) != NULL);
 }
 
 /* Can results depend on the order of blocks? Then one host thread runs them in order. */

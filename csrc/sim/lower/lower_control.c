@@ -3,6 +3,7 @@
 #include "ptx/opcode.h"
 #include "sim/exec/barrier.h"
 #include "sim/exec/control.h"
+#include "sim/exec/kernel_heap.h"
 #include "sim/exec/printf.h"
 #include "sim/exec/warp_exchange.h"
 #include "sim/lower/lowering.h"
@@ -106,6 +107,10 @@ static smk_handler find_builtin(smk_lowering *lowering, const smk_function *call
 {
     uint32_t arguments = 0;
     smk_handler run = smk_printf_find(callee->name, &arguments);
+    if (run == NULL) {
+        run = smk_kernel_heap_find(callee->name, &arguments);
+        lowering->image->allocates = lowering->image->allocates || run != NULL;
+    }
     if (run == NULL) {
         smk_feature refused = smk_feature_of_function(callee->name);
         bool known = refused != SMK_FEATURE_COUNT;

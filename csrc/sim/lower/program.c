@@ -7,6 +7,7 @@
 #include "sim/code/memory_view.h"
 #include "sim/code/program.h"
 #include "sim/exec/grid.h"
+#include "sim/exec/kernel_heap.h"
 #include "sim/lower/link.h"
 
 #include <inttypes.h>
@@ -157,6 +158,7 @@ void smk_program_free(smk_program *program)
     if (program == NULL) {
         return;
     }
+    smk_kernel_heap_free(program);
     for (uint32_t i = 0; program->image != NULL && i < program->module->function_count; i++) {
         smk_image_free(atomic_load(&program->image[i]));
     }

@@ -122,11 +122,12 @@ def test_a_block_that_never_arrives():
         make(text, "sim")(3, 32, (*arrays, np.uint32(1)))
 
 
-def test_other_environment_registers_are_zero(machine):
+def test_other_environment_registers_are_zero():
+    """A GPU's driver may leave anything there."""
     body = "mov.u32 %r10, %envreg0;\nmov.u32 %r11, %envreg31;\nadd.u32 %r10, %r10, %r11;\n"
     out = np.full(1, 5, np.uint32)
     text = HEAD + body + "st.global.u32 [%rd1], %r10;\nret;\n}\n"
-    make(text, machine, False)(1, 1, (out, out, np.uint32(0)), backend=machine)
+    make(text, "sim", False)(1, 1, (out, out, np.uint32(0)))
     assert out[0] == 0
     with pytest.raises(smemkit.PtxError, match="%envreg32"):
         make(text.replace("envreg31", "envreg32"), "sim")
