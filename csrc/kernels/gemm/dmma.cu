@@ -143,23 +143,30 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         }
     }
 
-    // Writes a lane's sums of 16 x 16 elements: two neighbours at once, where rows of c are made of them.
+    // Writes a lane's sums of 16 x 16 elements: two neighbours at once, where rows of c are made of them; else lanes
+    // exchange them, so that four lanes write four neighbours.
     static __device__ __forceinline__ void write(const gemm_dmma_call &g, const gemm_dmma_place &place, int row,
                                                  int col, const double (&sum)[2][4])
     {
         const bool whole = g.n % 2 == 0 && (size_t)place.c % 16 == 0;
+        const int lane = threadIdx.x % 32, t = lane % 4;
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-            const long long to_row = place.row + row + threadIdx.x % 32 / 4 + e / 2 * 8;
-            const long long to_col = place.col + col + threadIdx.x % 4 * 2 + e % 2 * 8;
+            const long long to_row = place.row + row + lane / 4 + e / 2 * 8, to_col = place.col + col + e % 2 * 8;
             const double u = sum[e % 2][e / 2 * 2], v = sum[e % 2][e / 2 * 2 + 1];
             double *const to = place.c + to_row * g.n + to_col;
-            if (to_row < g.m && to_col < g.n && whole)
-                *reinterpret_cast<double2 *>(to) = make_double2(u, v);
-            if (to_row < g.m && to_col < g.n && !whole)
-                to[0] = u;
-            if (to_row < g.m && to_col + 1 < g.n && !whole)
-                to[1] = v;
+            if (whole) {
+                if (to_row < g.m && to_col + 2 * t < g.n)
+                    *reinterpret_cast<double2 *>(to + 2 * t) = make_double2(u, v);
+                continue;
+            }
+#pragma unroll
+            for (int h = 0; h < 8; h += 4) {
+                const int from = lane - t + h / 2 + t / 2;
+                const double x = __shfl_sync(~0u, u, from), y = __shfl_sync(~0u, v, from);
+                if (to_row < g.m && to_col + h + t < g.n)
+                    to[h + t] = t % 2 == 0 ? x : y;
+            }
         }
     }
 
@@ -265,25 +272,34 @@ extern "C" __global__ void __launch_bounds__(128, 3)
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                   long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_dmma_tile<1, 2, 1, 1, 4, 64, 4>::run(
+    gemm_dmma_tile<1, 2, 1, 1, 4, 64, 3>::run(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_dmma_thin(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                   long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<2, 1, 1, 1, 4, 64, 3>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
     gemm_dmma_small(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                     long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                     long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_dmma_tile<2, 2, 1, 1, 4, 32, 4>::run(
+    gemm_dmma_tile<2, 2, 1, 1, 4, 64, 3>::run(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3)
+extern "C" __global__ void __launch_bounds__(128, 2)
     gemm_dmma_square(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                      long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                      long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_dmma_tile<2, 2, 2, 2, 1, 16, 4>::run(
+    gemm_dmma_tile<2, 2, 2, 2, 1, 32, 3>::run(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 

@@ -124,6 +124,8 @@ SPARE_GUARDS = {
         "(long long)(in_band / band_tiles) * BN, first, end,": _BEHIND,
         "stage(g, place, step, step);": _ITEMS,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
+        "write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, all);": _ITEMS,
+        "write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, sum[f / TN][f % TN]);": _ITEMS,
     },
     "gemm/split_k": {
         "for (long long first = first_k; first < end_k; first += TILE_K) {": _EMPTY,
