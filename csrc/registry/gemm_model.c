@@ -85,8 +85,9 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double each = blocks / count, rounds = ceil(each / resident);
     const double steps = ceil((double)(parts.part_k < k ? parts.part_k : k) / (double)tile->depth);
     const smk_gemm_strides s = smk_plan_gemm_strides(request);
-    const double odd = (tile->odd_a * smk_gemm_model_odd(s.a_row, s.a_col) * (double)tile->rows +
-                        tile->odd_b * smk_gemm_model_odd(s.b_row, s.b_col) * (double)tile->columns) /
+    const int64_t words = (int64_t)tile->bytes / 4; /* of an element: what is odd is counted in those of float32 */
+    const double odd = (tile->odd_a * smk_gemm_model_odd(s.a_row * words, s.a_col) * (double)tile->rows +
+                        tile->odd_b * smk_gemm_model_odd(s.b_row * words, s.b_col) * (double)tile->columns) /
                        (double)(tile->rows + tile->columns);
     const double alone = steps * tile->alone * (1.0 + odd) * rounds;
     const double busy = steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);

@@ -294,12 +294,12 @@ extern "C" __global__ void __launch_bounds__(128, 2)
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2)
+extern "C" __global__ void __launch_bounds__(128, 3)
     gemm_dmma_square(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                      long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                      long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_dmma_tile<2, 2, 2, 2, 1, 32, 3>::run(
+    gemm_dmma_tile<2, 2, 2, 2, 1, 16, 4>::run(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
@@ -308,7 +308,7 @@ extern "C" __global__ void __launch_bounds__(128, 2)
                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                    long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_dmma_tile<2, 4, 2, 2, 1, 16, 4>::run(
+    gemm_dmma_tile<4, 2, 1, 4, 1, 16, 4>::run(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
