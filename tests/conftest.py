@@ -145,6 +145,15 @@ def cuda_missing():
     return find_missing_reason("cuda")
 
 
+def pytest_runtest_teardown(item, nextitem):
+    """Behind a file, other processes get the memory of the device that this one keeps."""
+    last = nextitem is None or nextitem.path != item.path
+    if last and int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
+        import smemkit
+
+        smemkit.release_memory()
+
+
 @pytest.fixture
 def whole_device():
     """For tests that take most of a device's memory: they skip where others run beside them."""

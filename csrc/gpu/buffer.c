@@ -20,9 +20,21 @@ static void *device_pointer(uint64_t address)
     return (void *)(uintptr_t)address;
 }
 
-/* Freed memory that the device's pool keeps for the next allocation; more goes back to the driver. What the pool keeps no
- * other process can have, so this is a constant, and no share of the device's memory. */
-#define POOL_BYTES_KEPT (UINT64_C(1) << 30)
+/* Freed memory that the device's pool keeps for the next allocation; more goes back to the driver. Large results and the
+ * panels of a product over several devices come again and again, and the driver takes milliseconds for a GB. What the
+ * pool keeps no other process can have: beside others it keeps less. */
+#define POOL_BYTES_KEPT_MIN (UINT64_C(1) << 30)
+enum { POOL_PART_KEPT = 16 }; /* a 16th of the memory that is free at first, where that is more */
+
+static uint64_t choose_kept_bytes(void)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+    }
+    const uint64_t part = (uint64_t)free_bytes / POOL_PART_KEPT;
+    return part > POOL_BYTES_KEPT_MIN ? part : POOL_BYTES_KEPT_MIN;
+}
 
 /* SMEMKIT_POOL=0: every array is a separate allocation of the driver, whose bounds a memory checker knows. */
 static bool allows_pool(void)
@@ -53,7 +65,7 @@ static bool uses_pool(void)
         return false;
     }
     if (atomic_load(&has_pool[device]) == 0) {
-        uint64_t kept = POOL_BYTES_KEPT;
+        uint64_t kept = choose_kept_bytes();
         bool good = allows_pool() &&
                     cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess &&
                     supported != 0 && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess &&
