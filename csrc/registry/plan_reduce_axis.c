@@ -121,12 +121,13 @@ static double judge_warp(const smk_request *request, const axis_shape *shape, bo
         return 0.1; /* each lane reads a sector of its own */
     }
     const bool exchanges = finds_index(request); /* more words for each element */
-    const double short_form = is_packed && !exchanges ? 1.0 : 0.9, long_form = exchanges ? 1.01 : 0.98;
+    const double short_form = is_packed && !exchanges ? 1.0 : 0.9;
+    const double long_form = shape->items == 2 && !exchanges ? 0.98 : 1.06;
     const double form = row_bytes <= CACHED_BYTES ? short_form
                         : row_bytes > STRIP_BYTES ? long_form
                         : is_packed               ? 1.0
                                                   : 0.85;
-    return form * share((double)shape->m * (double)lanes, BUSY_LANES);
+    return form * share((double)shape->m * (double)lanes, row_bytes > STRIP_BYTES ? BUSY_THREADS : BUSY_LANES);
 }
 
 static double judge_strip(const axis_shape *shape, double item_bytes)

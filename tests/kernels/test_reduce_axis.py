@@ -156,6 +156,26 @@ def test_as_numpy(data):
     check(out, x, op, axis, keepdims)
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "op", "expected"),
+    [
+        ((1, 10**7, 8), "float32", "sum", "strip"),
+        ((10**7, 8, 1), "float64", "sum", "warp"),
+        ((10**7, 8, 1), "float32", "argmax", "thread"),
+        ((1, 8, 10**7), "int32", "sum", "thread"),
+        ((8, 10**7, 1), "float32", "sum", "strip"),
+        ((1, 8192, 8192), "float32", "max", "panel"),
+        ((8192, 8192, 1), "float32", "argmax", "warp"),
+        ((1056, 1 << 20, 1), "float32", "sum", "strip"),
+    ],
+)
+def test_auto_takes_what_was_fastest(shape, dtype, op, expected):
+    """As measured on an H200, whose multiprocessors the simulator has."""
+    x = np.broadcast_to(np.zeros((), dtype), shape)
+    choice = smemkit.explain_choice(smemkit.reduce_axis, x, op, backend="sim")
+    assert f'auto takes "{expected}"' in str(choice)
+
+
 def test_views_are_read_where_they_lie(machine, rng):
     """A whole array that is turned is not copied: a kernel reads it along the other axis."""
     x = rng.standard_normal((300, 70)).astype("float32")
