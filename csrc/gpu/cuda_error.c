@@ -115,7 +115,7 @@ void smk_cuda_error_extend(smk_error *error, const char *kernel, const char *tex
     if (error == NULL) {
         return;
     }
-    if (kernel != NULL) {
+    if (kernel != NULL && strchr(kernel, ' ') == NULL) { /* waits are for words, too: "the work of the device" */
         (void)snprintf(error->kernel, sizeof error->kernel, "%s", kernel);
     }
     if (text != NULL && text[0] != '\0') {
