@@ -21,11 +21,12 @@ BY_OPCODE = {
     "sim/exec/alu.c": "how the words of an opcode become the key of a row of alu.def",
     "sim/exec/warp_exchange.c": "handlers",
     "sim/lower/lower_control.c": "handlers",
+    "sim/lower/lower_texture.c": "handlers",
     "sim/ptxas/value_numbering.c": "how an operation changes a known base, offset or alignment",
 }
 
 BLANKED = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+'""", re.DOTALL)
-ROWS = re.compile(r"#\s*define\s+(\w+)\(([^)]*)\)\s*(\w+?)##(\w+),")
+ROWS = re.compile(r"#\s*define\s+(\w+)\(([^)]*)\)\s*(\w+?)##(\w+)(?:\s*=\s*\w+)?,")
 
 
 def blank(text):
