@@ -12,7 +12,7 @@
 // Claims   global.store.sectors_per_request = 16     float32; w a multiple of 128: 512 bytes in a row
 //          shared.load.instructions = 0              always
 //          barrier.count = 0                         always
-// Length   two ways to read, by vectors and by elements.
+// Length   two ways to read: by vectors inside of the image, and by elements at its edges.
 // Source   sliding windows: any text on filters; shuffles: J. Luitjens, Faster Parallel Reductions on Kepler, 2014
 
 struct alignas(16) conv2d_window_vector {
@@ -84,7 +84,7 @@ conv2d_window(const T *image, const T *weights, T *out, long long h, long long w
         return;
 
     // A large filter.
-    const bool whole = w % LANE == 0, ends = lane == 31 || col + LANE >= w;
+    const bool whole = w % LANE == 0;
     if (p > SIDE || q > SIDE) {
 #pragma unroll 1
         for (long long row = first; row < first + ROWS && row < h; ++row) {
@@ -111,26 +111,33 @@ conv2d_window(const T *image, const T *weights, T *out, long long h, long long w
             weight[i][j] = is_in ? weights[form ? at : p * q - 1 - at] : T(0);
         }
 
-    // Read: my part of each row with a column on either side. Vectors where rows are made of them.
+    // Read: my part of each row with a column on either side. Vectors where rows are made of them, away from the edges.
     T window[ROWS + SIDE - 1][LANE + 2];
-    long long place[LANE + 2]; // of the columns; -1: none
+    const long long last_col = ((long long)blockIdx.x + 1) * 32 * LANE;
+    const bool inside = whole && first > 0 && first + ROWS < h && blockIdx.x > 0 && last_col < w;
+    const T *const near = image + (first - 1) * w + col;
+    const int side = lane == 0 ? -1 : LANE;
+    if (inside) {
+        // Nothing lies beyond an edge of the image: all reads follow from one address, and none waits for a test.
 #pragma unroll
-    for (int x = 0; x < LANE + 2; ++x)
-        place[x] = col < w && col + x - 1 <= w ? conv2d_window_source(col + x - 1, w, mode) : -1;
-#pragma unroll
-    for (int r = 0; r < ROWS + SIDE - 1; ++r) {
-        const long long row = first + r - 1 <= h ? conv2d_window_source(first + r - 1, h, mode) : -1;
-        const T *const from = image + (row < 0 ? 0 : row * w);
-        if (whole) {
-            conv2d_window_vector read = {};
-            if (row >= 0 && col < w)
-                read = *reinterpret_cast<const conv2d_window_vector *>(from + col);
+        for (int r = 0; r < ROWS + SIDE - 1; ++r) {
+            const conv2d_window_vector read = *reinterpret_cast<const conv2d_window_vector *>(near + r * w);
 #pragma unroll
             for (int x = 0; x < LANE; ++x)
                 window[r][x + 1] = read.item[x];
-            window[r][0] = row >= 0 && lane == 0 && place[0] >= 0 ? from[place[0]] : T(0);
-            window[r][LANE + 1] = row >= 0 && ends && place[LANE + 1] >= 0 ? from[place[LANE + 1]] : T(0);
-        } else {
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS + SIDE - 1; ++r)
+            window[r][0] = window[r][LANE + 1] = lane == 0 || lane == 31 ? near[r * w + side] : T(0);
+    } else {
+        long long place[LANE + 2]; // of the columns; -1: none
+#pragma unroll
+        for (int x = 0; x < LANE + 2; ++x)
+            place[x] = col < w && col + x - 1 <= w ? conv2d_window_source(col + x - 1, w, mode) : -1;
+#pragma unroll
+        for (int r = 0; r < ROWS + SIDE - 1; ++r) {
+            const long long row = first + r - 1 <= h ? conv2d_window_source(first + r - 1, h, mode) : -1;
+            const T *const from = image + (row < 0 ? 0 : row * w);
 #pragma unroll
             for (int x = 0; x < LANE + 2; ++x)
                 window[r][x] = row >= 0 && place[x] >= 0 ? from[place[x]] : T(0);
@@ -138,13 +145,13 @@ conv2d_window(const T *image, const T *weights, T *out, long long h, long long w
     }
 
     // Exchange: the columns on either side, where a neighbour has them.
-    if (whole)
+    if (inside)
 #pragma unroll
         for (int r = 0; r < ROWS + SIDE - 1; ++r) {
             const T left = __shfl_up_sync(0xffffffff, window[r][LANE], 1);
             const T right = __shfl_down_sync(0xffffffff, window[r][1], 1);
             window[r][0] = lane == 0 ? window[r][0] : left;
-            window[r][LANE + 1] = ends ? window[r][LANE + 1] : right;
+            window[r][LANE + 1] = lane == 31 ? window[r][LANE + 1] : right;
         }
 
     // Compute and write, row by row.
