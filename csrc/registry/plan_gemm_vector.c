@@ -49,11 +49,12 @@ static vector_shape describe(const smk_request *request)
     return shape;
 }
 
-static const char *name_part(bool along, int64_t at_once)
+/* The part of the kernel's name, by how many vectors it takes: 1, 2, 4, 8. */
+static const char *name_part(bool along, bool is_stripe, int64_t at_once)
 {
     static const char *const names[2][4] = {{"across", "across2", "across4", "across8"},
                                             {NULL, "along2", "along4", "along8"}};
-    return names[along][at_once == 8 ? 3 : at_once / 2];
+    return is_stripe ? "stripe" : names[along][at_once == 8 ? 3 : at_once / 2];
 }
 
 static int64_t round_to_power(int64_t value, int64_t least, int64_t most)
@@ -70,6 +71,7 @@ typedef struct division {
     int64_t at_once, passes; /* vectors */
     int64_t lanes;           /* of a row; across k neighbours of a lane */
     int64_t row_blocks, threads;
+    bool is_stripe, adds; /* the kernel of that name; a launch adds the parts */
     smk_gemm_parts parts;
     double time_us;
 } division;
@@ -153,26 +155,25 @@ static division divide_staged(const smk_request *request, const vector_shape *sh
 }
 
 /* One vector: a block of 32 warps takes a stripe of columns. */
-static division divide_across(const smk_request *request, const vector_shape *shape)
+static division divide_stripes(const smk_request *request, const vector_shape *shape)
 {
-    const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
-    const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0 || shape->rows % pack != 0;
-    const bool is_wide = !is_odd && measure_matrix(request, shape) >= WIDE_BYTES;
-    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = is_wide ? pack : 1};
-    made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * made.lanes);
+    const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0;
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = 1, .is_stripe = true};
+    made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE);
     cut(request, shape, &made, BLOCKS_ACROSS, PART_ACROSS);
-    const double at_a_time = (double)THREADS_ACROSS / SMK_WARP_SIZE * (is_wide ? BATCH / 2 : BATCH);
+    const double at_a_time = (double)THREADS_ACROSS / SMK_WARP_SIZE * BATCH;
     made.time_us = predict(request, shape, &made, ceil((double)made.parts.part_k / at_a_time), 1.0, is_odd) + ACROSS;
     return made;
 }
 
-/* Several vectors, staged: a block of 8 warps takes a stripe of columns. */
+/* Vectors that are staged: a block of 8 warps takes a stripe of columns. */
 static division divide_staged_across(const smk_request *request, const vector_shape *shape)
 {
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
     const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0 || shape->rows % pack != 0;
     const double odd = is_odd ? 1.29 : 1.0;
-    division made = {.at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS, .lanes = pack};
+    division made = {
+        .at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS, .lanes = pack, .adds = true};
     made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
     made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * pack);
     cut(request, shape, &made, BLOCKS_STAGED, PART_STAGED);
@@ -180,8 +181,9 @@ static division divide_staged_across(const smk_request *request, const vector_sh
     const double rounds = ceil(blocks / (double)(count_multiprocessors(request) * STAGED_RESIDENT));
     const double steps = ceil((double)made.parts.part_k / (double)(pack * THREADS / SMK_WARP_SIZE));
     const double work = steps * STAGED_ACROSS * (1.0 + STAGED_ACROSS_VECTOR * (double)made.at_once) * odd * rounds;
-    const double reads = 1.12 * odd * measure_matrix(request, shape) / PACE;
-    made.time_us = START + (work > reads ? work : reads) * (double)made.passes + (made.parts.count > 1 ? LAST : 0.0);
+    const double reads = 1.18 * odd * measure_matrix(request, shape) / PACE;
+    made.time_us =
+        START + (work > reads ? work : reads) * (double)made.passes + smk_gemm_model_add(request, made.parts.count);
     return made;
 }
 
@@ -189,10 +191,10 @@ static division divide_staged_across(const smk_request *request, const vector_sh
 static void add_step(const smk_request *request, const vector_shape *shape, const division *made, smk_plan *plan)
 {
     const int64_t parts = made->parts.count;
-    const int64_t tickets = parts == 1 ? 0 : count_blocks(shape, made) * (int64_t)sizeof(uint32_t);
+    const int64_t tickets = parts == 1 || made->adds ? 0 : count_blocks(shape, made) * (int64_t)sizeof(uint32_t);
     const int64_t sums = smk_plan_divide_up(tickets, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
     smk_step *step = &plan->step[plan->step_count++];
-    step->part = name_part(shape->along, made->at_once);
+    step->part = name_part(shape->along, made->is_stripe, made->at_once);
     step->grid = (smk_dim3){(uint32_t)(made->row_blocks * parts), (uint32_t)made->passes, (uint32_t)shape->stack};
     step->block = (smk_dim3){(uint32_t)made->threads, 1, 1};
     smk_plan_add(step, SMK_SOURCE_OPERAND, shape->a_is_matrix ? SMK_GEMM_A : SMK_GEMM_B);
@@ -206,7 +208,11 @@ static void add_step(const smk_request *request, const vector_shape *shape, cons
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         smk_plan_add(step, SMK_SOURCE_NUMBER, numbers[i]);
     }
-    plan->restores_workspace = plan->adds_parts = parts > 1;
+    plan->restores_workspace = parts > 1 && !made->adds;
+    plan->adds_parts = parts > 1;
+    if (made->adds) {
+        smk_plan_gemm_add_sums(plan, request, made->parts, sums, THREADS);
+    }
     plan->workspace_bytes = parts > 1 ? (uint64_t)(sums + smk_plan_gemm_parts_bytes(request, made->parts)) : 0;
     plan->takes_layout = true;
     plan->parts = parts;
@@ -227,10 +233,15 @@ smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_er
     request.stack = made.takes_stack ? given->stack : 1;
     const vector_shape shape = describe(&request);
     const bool is_single = shape.vectors == 1;
-    const division divided = shape.along
-                                 ? (is_single ? divide_along(&request, &shape) : divide_staged(&request, &shape))
-                             : is_single ? divide_across(&request, &shape)
-                                         : divide_staged_across(&request, &shape);
+    division divided = !shape.along ? divide_staged_across(&request, &shape)
+                       : is_single  ? divide_along(&request, &shape)
+                                    : divide_staged(&request, &shape);
+    if (!shape.along && is_single) {
+        const division stripes = divide_stripes(&request, &shape);
+        const bool is_large =
+            measure_matrix(&request, &shape) >= WIDE_BYTES && smk_gemm_model_odd(shape.w_i, shape.w_row) == 0;
+        divided = is_large ? divided : stripes;
+    }
     if (divided.passes > UINT16_MAX || divided.row_blocks > INT32_MAX / divided.parts.count ||
         divided.parts.part_k > INT32_MAX / 2) {
         return smk_status_fail(error, SMK_LAUNCH,

@@ -111,7 +111,7 @@ def test_sums_are_added_by_a_launch_of_their_own(variant):
 
 def test_the_last_block_adds_the_sums_of_vectors(machine, rng):
     """One launch; tickets and sums are 0 again for the next call, whatever its shape."""
-    for m, k, n in [(1, 3000, 40), (40, 3000, 1), (3, 2100, 70), (70, 2100, 3), (2, 9000, 5)]:
+    for m, k, n in [(1, 3000, 40), (40, 3000, 1), (70, 2100, 3), (5, 9000, 2)]:
         a, b = shapes.integers(rng, (m, k), "f4"), shapes.integers(rng, (k, n), "f4")
         plan = smemkit.explain_choice(smemkit.gemm, a, b, backend=machine)["vector"]
         assert plan.parts > 1 and len(plan.launches) == 1
@@ -127,7 +127,7 @@ def test_the_last_block_adds_the_sums_of_vectors(machine, rng):
         ((300, 64, 3), "along4"),
         ((300, 64, 7), "along8"),
         ((300, 64, 20), "along8"),
-        ((1, 64, 300), "across"),
+        ((1, 64, 300), "stripe"),
         ((2, 65, 301), "across2"),
         ((4, 64, 300), "across4"),
         ((5, 64, 301), "across8"),

@@ -10,12 +10,13 @@
 //            time, and at the end the lanes of the group add up what they have. Several vectors are staged in shared
 //            memory, and serve ROWS rows of a group.
 //          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the
-//            warps of a block take turns with the rows and add up their sums at the end. Several vectors are staged.
+//            warps of a block take turns with the rows and add up their sums at the end. Where the matrix is small or
+//            its rows are odd, many warps with one column a lane (stripe); else 16 bytes, and vectors are staged.
 //          - Where that makes too few blocks, k is cut into parts. The block that draws the last ticket of its rows
-//            adds the sums of all parts, always in their order (gemm/split_k has a launch for it), and leaves tickets
-//            and sums 0, as the next call wants them.
+//            adds the sums of all parts, always in their order, and leaves tickets and sums 0, as the next call wants
+//            them. Where rows lie across k there are too many sums for one block: a launch adds them (add).
 //          - One launch makes a stack of products: blockIdx.z is the item.
-// Differs  from gemm/split_k: no tiles, no second launch.
+// Differs  from gemm/split_k: no tiles, and mostly no second launch.
 // Claims   shared.load.conflicts = 0
 // Length   more than an exhibit has: it is the fast one for vectors, and has both orientations.
 // Source   the shape of BLAS's gemv; the last block as in the CUDA C++ Programming Guide, "Memory Fence Functions";
@@ -221,66 +222,41 @@ template <int R> static __device__ __forceinline__ void gemm_vector_along(const 
     gemm_vector_finish(g, first_row, block_rows, R);
 }
 
-// Rows that lie across k, and one vector: the products of a lane, which has V columns, `next` apart.
-template <int V, bool WHOLE, int WARPS>
-static __device__ __forceinline__ void gemm_vector_walk_column(const gemm_vector_call &g, const T *from, int next,
-                                                               T (&sum)[V])
+// Rows that lie across k, and one vector: a block makes a stripe of 32 columns, one for each lane.
+static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_call &g)
 {
-    const int warp = threadIdx.x / 32, count = int(g.end_k() - g.first_k());
+    constexpr int WARPS = 32;
+    __shared__ T of_warp[WARPS][32];
+
+    // Who am I: a column. Past the last one the first one is taken, and not written.
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, count = int(g.end_k() - g.first_k());
+    const long long first_row = blockIdx.x % g.blocks() * 32ll, row = first_row + lane;
     const long long step = WARPS * g.w_i, x_step = WARPS * g.x_i;
-    const T *__restrict__ at = from + (g.first_k() + warp) * g.w_i;
+    const T *__restrict__ at = g.w + (row < g.rows ? row : 0) * g.w_row + (g.first_k() + warp) * g.w_i;
     const T *__restrict__ with = g.x + (g.first_k() + warp) * g.x_i;
-#pragma unroll(V > 1 ? 4 : 8)
+
+    // Read and compute.
+    T sum = 0;
+#pragma unroll 8
     for (int i = warp; i < count; i += WARPS) {
-        gemm_vector_pack<V> read;
-        if constexpr (WHOLE)
-            read = *reinterpret_cast<const gemm_vector_pack<V> *>(at);
-        else
-            for (int e = 0; e < V; ++e)
-                read.at[e] = at[e * next * g.w_row];
-        const T x = *with;
-        for (int e = 0; e < V; ++e)
-            sum[e] += read.at[e] * x;
+        sum += *at * *with;
         at += step;
         with += x_step;
     }
-}
-
-// A block makes a stripe of 32 V columns: V neighbours for each lane, which are read in one piece, or for V = 1 one.
-template <int V> static __device__ __forceinline__ void gemm_vector_across_one(const gemm_vector_call &g, T *staged)
-{
-    constexpr int WARPS = 32, WIDE = 32 * V;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const long long first_row = blockIdx.x % g.blocks() * (long long)WIDE, row = first_row + lane * V;
-    const bool whole = g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % (V * sizeof(T)) == 0;
-
-    // Read and compute. Past the last column the first one is taken, and not written.
-    T sum[V] = {};
-    if (whole)
-        gemm_vector_walk_column<V, true, WARPS>(g, g.w + (row < g.rows ? row : 0), 1, sum);
-    else
-        for (int e = 0; e < V; ++e) {
-            T one[1] = {};
-            gemm_vector_walk_column<1, false, WARPS>(g, g.w + (row + e < g.rows ? row + e : 0) * g.w_row, 0, one);
-            sum[e] = one[0];
-        }
-
-    // Add up the sums of all warps, and write.
-    for (int e = 0; e < V; ++e)
-        staged[warp * WIDE + e * 32 + lane] = sum[e];
+    of_warp[warp][lane] = sum;
 
     // The sums of all warps are read: all must be there.
     __syncthreads();
-    for (int j = threadIdx.x; j < WIDE; j += 32 * WARPS) {
-        T all = staged[j];
+    if (warp == 0) {
+        sum = of_warp[0][lane];
         for (int other = 1; other < WARPS; ++other)
-            all += staged[other * WIDE + j];
-        g.put(first_row + j % 32 * V + j / 32, blockIdx.y, all);
+            sum += of_warp[other][lane];
+        g.put(row, blockIdx.y, sum);
     }
-    gemm_vector_finish(g, first_row, WIDE, 1);
+    gemm_vector_finish(g, first_row, 32, 1);
 }
 
-// Rows that lie across k, and several vectors, staged: a warp takes a stripe of 32 times 16 bytes.
+// Rows that lie across k, and one vector or several, staged: a warp takes a stripe of 32 times 16 bytes.
 template <int R> static __device__ __forceinline__ void gemm_vector_across(const gemm_vector_call &g)
 {
     constexpr int V = gemm_vector_call::V, WARPS = 8, DEPTH = 256 * V, WIDE = 32 * V;
@@ -339,18 +315,22 @@ template <int R> static __device__ __forceinline__ void gemm_vector_across(const
             all += staged[other * R * WIDE + j];
         g.put(first_row + j % WIDE, first_r + j / WIDE, all);
     }
-    gemm_vector_finish(g, first_row, WIDE, R);
 }
 
-// One column for each lane, or as many as 16 bytes hold.
-static __device__ __forceinline__ void gemm_vector_across_wide(const gemm_vector_call &g, int wide)
+// Adds the sums of all parts: a group of lanes makes one element, each lane every so many parts.
+extern "C" __global__ void __launch_bounds__(256)
+gemm_vector_add(const T *__restrict__ sums, T *__restrict__ c, long long elements, long long parts, long long lanes)
 {
-    constexpr int V = gemm_vector_call::V;
-    __shared__ T staged[32 * 32 * V];
-    if (wide == 1)
-        gemm_vector_across_one<1>(g, staged);
-    else
-        gemm_vector_across_one<V>(g, staged);
+    const long long i = (blockIdx.x * 256ll + threadIdx.x) / lanes;
+    const int lane = int(threadIdx.x % lanes);
+    T sum = 0;
+#pragma unroll 4
+    for (long long part = lane; part < parts; part += lanes)
+        sum += i < elements ? sums[part * elements + i] : T(0);
+    for (int other = int(lanes) / 2; other > 0; other /= 2)
+        sum += __shfl_xor_sync(~0u, sum, other);
+    if (lane == 0 && i < elements)
+        c[i] = sum;
 }
 
 static __device__ __forceinline__ gemm_vector_call gemm_vector_begin(const T *w, const T *x, T *c, unsigned *tickets,
@@ -391,7 +371,7 @@ gemm_vector_across8(const T *__restrict__ w, const T *__restrict__ x, T *__restr
     gemm_vector_across<8>(g);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                     long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -402,7 +382,7 @@ gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restr
     gemm_vector_across<4>(g);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                     long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -413,7 +393,7 @@ gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restr
     gemm_vector_across<2>(g);
 }
 
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -421,7 +401,18 @@ gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restri
 {
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across_wide(g, int(lanes));
+    gemm_vector_across<1>(g);
+}
+
+extern "C" __global__ void __launch_bounds__(1024)
+gemm_vector_stripe(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                   long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                   long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                   long long lanes, long long w_stack, long long x_stack)
+{
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_stripe_one(g);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
