@@ -130,6 +130,15 @@ SPARE_GUARDS = {
     "gemm/split_k": {
         "for (long long first = first_k; first < end_k; first += TILE_K) {": _EMPTY,
     },
+    "gemm/tensor": {
+        "gemm_tensor_make<64, 128, 32, 32, 4>"
+        "({a, b, c, m, k, n, pitch_a, pitch_b, part_k, stack, a_stack, b_stack});": (
+            "where k is 0, or behind the last step, nobody uses what is staged and read"
+        ),
+    },
+    "gemm/tf32": {
+        "if (by_col == 1 && by_row % 4 == 0 && cols % 4 == 0 && (size_t)from % 16 == 0) {": _ITEMS,
+    },
     "gemm/tuned": {
         "for (int e = 0; any && e < 2 * EACH; ++e)": "nobody reads words whose mark is 0",
         "if (lane == 0)": "all lanes hold the mark",
