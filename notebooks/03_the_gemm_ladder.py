@@ -213,8 +213,8 @@ for name in ("naive", "tuned"):
 #
 # Tensor cores multiply float64 as it is, with one rounding for each product, so `dmma` cuts
 # nothing into parts. One instruction of a warp (`mma`) takes 16 x 8 elements of a and 8 x 8 of b.
-# **Predict** how many instructions that makes, and how many wavefronts each costs. A warp reads
-# 64 x 8 elements of a and 32 x 8 of b for 16 of them.
+# **Predict** how many instructions that makes. A warp uses each element that it has read for
+# several of them, so few wavefronts are enough.
 
 # %%
 double = smemkit.profile(
