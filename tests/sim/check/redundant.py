@@ -50,6 +50,7 @@ _FIRST = "no value of a bin is below the first edge: the loop that looks there e
 
 _EMPTY = "where k is 0 the tiles of one round are zeros"
 _BEHIND = "behind the last step zeros are staged, which no thread reads"
+_NOTHING = "behind the sums of the last part the workspace is 0"
 _ITEMS = "the element by element way is right for every size"
 
 # {family: {line: why}}, of any of its kernels that has the line.
@@ -144,7 +145,10 @@ SPARE_GUARDS = {
         "if (lane == 0)": "all lanes hold the mark",
     },
     "gemm/vector": {
-        "gemm_vector_stage<R>(g, staged[0], first, end, first_r, 1, DEPTH);": _ROW,
+        "gemm_vector_stage(g, staged[0], first, count, first_r, R, 1, DEPTH);": _ROW,
+        "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
+        "gemm_vector_finish(g, first_row, block_rows, R);": _NOTHING,
+        "gemm_vector_finish(g, first_row, 32, 1);": _NOTHING,
     },
     "gemm/vectorized": {
         "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,
