@@ -78,6 +78,16 @@ def ragged(family):
 # {folder/kernel: {part of the entry's name: sizes for which a plan takes it on a machine of one
 # multiprocessor}}: those above take other tiles there, or other launches.
 OF_PART = {
+    "gemm/tensor": {
+        "": ({"m": 128, "k": 640, "n": 4096},),
+        "small": ({"m": 64, "k": 640, "n": 128},),
+        "lay_out": ({"m": 66, "k": 67, "n": 69},),
+    },
+    "gemm/tf32": {
+        "": ({"m": 128, "k": 320, "n": 4096},),
+        "small": ({"m": 64, "k": 320, "n": 128},),
+        "lay_out": ({"m": 66, "k": 67, "n": 69},),
+    },
     "gemm/vector": {
         "": ({"m": 130, "k": 1070, "n": 1}, {"m": 1, "k": 2100, "n": 1}),
         "along2": ({"m": 129, "k": 1064, "n": 2}, {"m": 20, "k": 600, "n": 2}),
