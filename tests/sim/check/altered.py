@@ -79,12 +79,12 @@ def ragged(family):
 # multiprocessor}}: those above take other tiles there, or other launches.
 OF_PART = {
     "gemm/tensor": {
-        "": ({"m": 128, "k": 640, "n": 4096},),
+        "": ({"m": 128, "k": 640, "n": 256},),
         "small": ({"m": 64, "k": 640, "n": 128},),
         "lay_out": ({"m": 66, "k": 67, "n": 69},),
     },
     "gemm/tf32": {
-        "": ({"m": 128, "k": 320, "n": 4096},),
+        "": ({"m": 128, "k": 320, "n": 256},),
         "small": ({"m": 64, "k": 320, "n": 128},),
         "lay_out": ({"m": 66, "k": 67, "n": 69},),
     },

@@ -12,6 +12,9 @@ _CONDITION = "the barrier of the loop's condition follows at once"
 _WARP = "one warp, whose lanes meet before they touch each other's rows"
 
 CLEAN_WITHOUT_BARRIER = {
+    "gemm_tensor_lay_out_float16:260:0": _OWN,  # of an operand that is not transposed
+    "gemm_tensor_lay_out_bfloat16:260:0": _OWN,
+    "gemm_tensor_lay_out_int8:260:0": _OWN,
     "components:9:0": _CONDITION,
     "components:28:1": _CONDITION,
     "solve:14:0": _WARP,
@@ -132,13 +135,11 @@ SPARE_GUARDS = {
         "for (long long first = first_k; first < end_k; first += TILE_K) {": _EMPTY,
     },
     "gemm/tensor": {
-        "gemm_tensor_make<64, 128, 32, 32, 4>"
+        f"gemm_tensor_make<{tile}, 4>"
         "({a, b, c, m, k, n, pitch_a, pitch_b, part_k, stack, a_stack, b_stack});": (
             "where k is 0, or behind the last step, nobody uses what is staged and read"
-        ),
-    },
-    "gemm/tf32": {
-        "if (by_col == 1 && by_row % 4 == 0 && cols % 4 == 0 && (size_t)from % 16 == 0) {": _ITEMS,
+        )
+        for tile in ("64, 128, 32, 32", "128, 256, 64, 64")
     },
     "gemm/tuned": {
         "for (int e = 0; any && e < 2 * EACH; ++e)": "nobody reads words whose mark is 0",
