@@ -167,7 +167,7 @@ def test_prebuilt_ptx_of_another_source_is_refused(tree, kernels):
 
 
 def test_wrapper_makes_an_entry_of_each_type(kernels):
-    kernel = kernels.Kernel(EXHIBIT, ["float32", "float64"], "75", [])
+    kernel = kernels.Kernel(EXHIBIT, ["float32", "float64"], "75", [], [])
     assert kernel.wrapper.splitlines() == [
         "#define T float",
         "#define gemm_tiled gemm_tiled_float32",
@@ -186,7 +186,7 @@ def test_wrapper_makes_an_entry_of_each_choice(tree, kernels):
     (tree / EXHIBIT).write_text("__constant__ T gemm_tiled_weights[9];\n")
     row = {"family": "gemm", "choice": "sum", "type": "int32", "result": "int64"}
     row |= {"expression": "a + b", "neutral": "0ll"}
-    kernel = kernels.Kernel(EXHIBIT, ["int32"], "75", [row, row | {"family": "dot"}])
+    kernel = kernels.Kernel(EXHIBIT, ["int32"], "75", [row, row | {"family": "dot"}], [])
     assert kernel.wrapper.splitlines() == [
         "__device__ inline long long gemm_sum_int32(long long a, long long b) { return a + b; }",
         "#define T int",
@@ -208,7 +208,7 @@ def test_wrapper_makes_an_entry_of_each_choice(tree, kernels):
 def test_choice_without_a_row_for_a_type(kernels):
     row = {"family": "gemm", "choice": "sum", "type": "int32", "result": "int64"}
     with pytest.raises(SystemExit, match="choices.def has no row for gemm/tiled of float32"):
-        kernels.Kernel(EXHIBIT, ["float32"], "75", [row])
+        kernels.Kernel(EXHIBIT, ["float32"], "75", [row], [])
 
 
 def test_file_lines_keep_the_name_only(kernels):
@@ -247,7 +247,7 @@ def test_a_kernel_does_not_depend_on_where_it_is_built(tree, kernels, tmp_path, 
         (tmp_path / folder).mkdir(parents=True)
         shutil.copytree(tree / "csrc", tmp_path / folder / "csrc")
         monkeypatch.chdir(tmp_path / folder)
-        kernel = kernels.Kernel(EXHIBIT, ["float32"], "75", [])
+        kernel = kernels.Kernel(EXHIBIT, ["float32"], "75", [], [])
         kernel.compile(toolkit, ["90"], Path("build"))
         made.append([path.read_bytes() for path in kernel.files("build", ".ptx", ".fatbin")])
     assert made[0] == made[1]
