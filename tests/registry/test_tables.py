@@ -14,6 +14,10 @@ KERNELS = CSRC / "kernels"
 FILES = {(path.parent.name, path.stem): path for path in sorted(KERNELS.glob("*/*.cu"))}
 
 
+# Parts whose blocks are not those of the kernel that they stand beside.
+OTHER_BLOCKS = {"gemm_vector_stripe": 1024}
+
+
 def names(pairs):
     return ", ".join(f"{family}/{variant}" for family, variant in sorted(pairs))
 
@@ -22,6 +26,12 @@ def find_entries(ptx):
     """Entry name -> the text from its name to its body."""
     found = re.findall(r"\.entry\s+([\w$]+)\s*(\(.*?\))?([^{]*)\{", ptx, flags=re.DOTALL)
     return {name: directives for name, _, directives in found}
+
+
+def count_threads(row, part=""):
+    """Of a block of a row's kernel, or of one of the parts beside it."""
+    name = "_".join(word for word in (row["family"], row["name"], part) if word)
+    return OTHER_BLOCKS.get(name, int(row["block_x"]) * int(row["block_y"]))
 
 
 def test_every_kernel_file_has_a_row():
@@ -96,8 +106,12 @@ class TestKernel:
     def test_launch_bounds_are_the_block(self, family, variant):
         row = VARIANTS[family, variant]
         source = FILES[family, variant].read_text()
-        bounds = re.findall(r"__launch_bounds__\(\s*(\d+)\s*[,)]", source)
-        assert set(bounds) == {str(int(row["block_x"]) * int(row["block_y"]))}
+        bounds = re.findall(r"__launch_bounds__\(\s*(\d+)\s*(?:,.*?)?\)\s+(\w+)\(", source)
+        assert len(bounds) == source.count("__launch_bounds__")
+        main = f"{family}_{variant}"
+        for threads, name in bounds:
+            part = name.removeprefix(main).removeprefix("_")
+            assert int(threads) == count_threads(row, part), name
 
     def test_one_kernel_and_its_parts(self, family, variant):
         source = FILES[family, variant].read_text()
@@ -117,8 +131,10 @@ class TestKernel:
 
     def test_maxntid_is_the_block(self, family, variant):
         row = VARIANTS[family, variant]
+        parts = ["", *PARTS.get((family, variant), [])]
+        owners = {name: part for part in parts for name in list_entries(family, variant, part)}
         for entry, directives in find_entries(smemkit.ptx(family, variant)).items():
             match = re.search(r"\.maxntid\s+([\d\s,]+)", directives)
             assert match, f"{entry} has no .maxntid"
-            threads = int(row["block_x"]) * int(row["block_y"])
+            threads = count_threads(row, owners[entry])
             assert math.prod(int(n) for n in match[1].split(",")) == threads
