@@ -10,7 +10,7 @@
 //          - All else is as in gemm/tensor.
 // Differs  from gemm/tensor: operands are rounded and laid out before, b transposed; so both are read alike.
 // Claims   shared.load.conflicts = 0        n a multiple of 256; m, k multiples of 128
-//          shared.store.instructions = 0    n a multiple of 256; m, k multiples of 128
+//          shared.store.conflicts = 0       n a multiple of 256; m, k multiples of 128
 // Length   more than an exhibit has: it serves every shape.
 // Source   NVIDIA, "CUDA C++ Programming Guide", alternate floating point; tiles are measured on an H200
 
