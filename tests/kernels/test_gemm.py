@@ -293,7 +293,7 @@ def test_not_arrays(machine):
     with pytest.raises(TypeError):
         smemkit.gemm(a)
     with pytest.raises(TypeError):
-        smemkit.gemm(a, a, "tiled")
+        smemkit.gemm(a, a, "full", "tiled")
     with pytest.raises(TypeError):
         smemkit.gemm(a, a, colour="red")
 

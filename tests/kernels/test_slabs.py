@@ -64,7 +64,8 @@ def test_the_dimension_is_the_first_axis_of_inputs():
 )
 def test_the_bits_of_a_whole_call(cut, key):
     family, name = key
-    dtype = "float64" if "float64" in VARIANTS[key]["types"] else "float32"
+    types = VARIANTS[key]["types"].split()
+    dtype = next((t for t in ("float64", "float32", "float16") if t in types), "float32")
     arrays = make_inputs(family, dtype)
     whole = call(family, *arrays, variant=name)
     blocks = _core._run_stats()["blocks"]

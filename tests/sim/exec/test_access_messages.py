@@ -178,11 +178,11 @@ WORKSPACE = """
     ("offset", "said"),
     [
         (0, "touch the same byte (the workspace of reduce, byte 0)"),
-        (256, "bytes past the end of the workspace of reduce ("),
+        (512, "bytes past the end of the workspace of reduce ("),
         (-4, "it begins 4 bytes before the workspace of reduce ("),
         (
             -11268,
-            "by way of the workspace of reduce (256 bytes) begins 11268 bytes before its start",
+            "by way of the workspace of reduce (512 bytes) begins 11268 bytes before its start",
         ),
     ],
 )
