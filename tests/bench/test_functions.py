@@ -70,7 +70,8 @@ def test_all_is_there():
 
 def list_types(family):
     known = dict.fromkeys(t for row in smemkit.variants(family).values() for t in row["dtypes"])
-    return [name.replace("bits128", "complex128").replace("bits", "uint") for name in known]
+    ways = {"bits128": "complex128", "tf32": "float32"}  # tf32 is a way to multiply float32
+    return list(dict.fromkeys(ways.get(name, name).replace("bits", "uint") for name in known))
 
 
 def list_parameters(family):
@@ -165,7 +166,12 @@ def test_results_survive_a_file(tmp_path):
         (("gemm", None, (2, 3)), {}, smemkit.ShapeError, r"one number, or \(m, k, n\)"),
         (("gemm", None, "3"), {}, TypeError, "an int or a tuple"),
         (("gemm", None, 2.5), {}, TypeError, "an int or a tuple"),
-        (("gemm", None, 4, "int32"), {}, TypeError, "takes float32, float64, not int32"),
+        (
+            ("gemm", None, 4, "int32"),
+            {},
+            TypeError,
+            f"gemm takes {', '.join(list_types('gemm'))}, not int32",
+        ),
         (("gemm", None, 4, "no"), {}, TypeError, "not an element type"),
         (("transpose", None, 4, "M8[s]"), {}, TypeError, "not datetime64"),
         (("histogram", None, (9, 4, 2)), {}, ValueError, "2 bins have 3 edges"),
@@ -264,7 +270,7 @@ def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
     lines = []
     found = bench.run("gemm", None, 8, warn=lines.append)
     names = [row.variant for row in found]
-    assert names == [n for n in smemkit.variants("gemm") if n not in ("tiled", "padded")]
+    assert names == [n for n in list_float32("gemm") if n not in ("tiled", "padded")]
     assert [line.split(":")[1] for line in lines] == [" without tiled", " without padded"]
 
 
@@ -278,7 +284,7 @@ def test_run_skips_what_the_gpu_cannot_run(pretended, monkeypatch):
 
     monkeypatch.setattr(CLASSES["gemm"], "call", refuse)
     found = bench.run("gemm", None, 8)
-    assert [row.variant for row in found] == [n for n in smemkit.variants("gemm") if n != "tuned"]
+    assert [row.variant for row in found] == [n for n in list_float32("gemm") if n != "tuned"]
     with pytest.raises(smemkit.BackendError, match="needs compute"):
         bench.run("gemm", ["tiled", "tuned"], 8)
     monkeypatch.setattr(_evolution, "time_host", lambda call, seconds: (8.0,))
@@ -292,7 +298,7 @@ def test_evolution_on_a_clock(pretended, monkeypatch):
     monkeypatch.setattr(_evolution, "time_host", lambda call, seconds: (8.0,))
     found = bench.evolution("gemm", 16, found=[Library("cupy"), Library("torch")])
     assert isinstance(found, Results)
-    names = ["numpy", *smemkit.variants("gemm"), "cublas"]
+    names = ["numpy", *list_float32("gemm"), "cublas"]
     assert [step.variant for step in found.steps] == names
     first, *ours, last = found.steps
     assert (first.machine, first.time_ms, first.over_cpu, first.over_naive) == ("cpu", 8, 1, 0.25)
@@ -466,12 +472,15 @@ def list_float32(family):
 def test_predicted_reads_of_gemm_are_counted(shape):
     """Exactly, for the kernels that stage a tile; at the edges nothing is read twice."""
     found = bench.memory_wall("gemm", shape, backend="sim")
+    unstaged = {"naive", "naive_uncoalesced", "short_k"}
+    if shape[0] == 1 or shape[2] == 1:
+        unstaged.add("vector")  # one vector comes through the L1 cache; several are staged
     assert [row.variant for row in found.rows] == list_float32("gemm")
     for row in found.rows:
         # these read 16 bytes at a time, past what they need, or for tiles that the plan chooses
         if row.variant not in ("warp_tiled", "tuned", "direct", "short_k", "vector"):
             assert row.counted_bytes == row.predicted_bytes, row
-        assert row.staged == (row.variant not in ("naive", "naive_uncoalesced", "short_k"))
+        assert row.staged == (row.variant not in unstaged)
         assert row.blocks == row.blocks_total
         assert row.moved_bytes % 32 == 0
     m, k, n = shape

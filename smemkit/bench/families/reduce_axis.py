@@ -107,7 +107,7 @@ class ReduceAxis(Workload):
         if size == "small":
             return [cls("sum of rows", (64, 64, 1))]
         return [
-            cls(f"sum: {name}", shape, dtype, goals=(Goal(LIBRARIES, 1.0),))
+            cls(f"sum: {name} {dtype}", shape, dtype, goals=(Goal(LIBRARIES, 1.0),))
             for name, shape in TABLES.items()
             for dtype in ("float32", "float64", "int32")
         ]
