@@ -31,9 +31,10 @@ static bool fits(int kind, int target, int source)
         return source != SMK_MEMORY_UNKNOWN;
     case SMK_COPY_ON_DEVICE:
         return target != SMK_MEMORY_UNKNOWN && source != SMK_MEMORY_UNKNOWN;
-    default:
-        return kind == SMK_COPY_BY_ADDRESS;
+    case SMK_COPY_BY_ADDRESS:
+        return true;
     }
+    return false; /* a number that is no kind */
 }
 
 static smk_status copy_row(void *target, bool to_device, const void *source, bool from_device, size_t bytes,

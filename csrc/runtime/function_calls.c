@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-enum { MAX_DYNAMIC_SHARED = 8, CARVEOUT = 9, REGISTERS_ASSUMED = 32 };
+enum { MAX_DYNAMIC_SHARED = 8, CARVEOUT = 9 };
+enum { REGISTERS_ASSUMED = 32 };
 
 SMK_EXPORT smk_cuda cudaFuncGetAttributes(smk_cuda_function_facts *facts, const void *function)
 {
@@ -47,9 +48,8 @@ static smk_cuda set_attribute(smk_kernel *kernel, int attribute, int value)
     case CARVEOUT:
         kernel->carveout = value;
         return value >= -1 && value <= 100 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue;
-    default:
-        return SMK_CUDA_ErrorNotSupported;
     }
+    return SMK_CUDA_ErrorNotSupported; /* an attribute that cards have and this one has not */
 }
 
 SMK_EXPORT smk_cuda cudaFuncSetAttribute(const void *function, int attribute, int value)

@@ -391,7 +391,6 @@ SMK_EXPORT smk_cuda cudaGraphAddNode(smk_cuda_node **node, smk_cuda_graph *graph
         return cudaGraphAddMemAllocNode(node, graph, dependencies, count, &facts->as.allocation);
     case SMK_WORK_FREE:
         return cudaGraphAddMemFreeNode(node, graph, dependencies, count, facts->as.address);
-    default:
-        return smk_outcome_return(SMK_CUDA_ErrorNotSupported);
     }
+    return smk_outcome_return(SMK_CUDA_ErrorNotSupported); /* a number that is no kind of work here */
 }

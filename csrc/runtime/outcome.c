@@ -141,9 +141,21 @@ static smk_cuda find_code(const smk_error *error)
     case SMK_PTX:
     case SMK_PTX_TYPE:
         return SMK_CUDA_ErrorInvalidPtx;
-    default:
-        return SMK_CUDA_ErrorLaunchFailure;
+    case SMK_OK:
+    case SMK_TYPE:
+    case SMK_SHAPE:
+    case SMK_BACKEND:
+    case SMK_CUDA:
+    case SMK_COMPILE:
+    case SMK_EXECUTION:
+    case SMK_BARRIER:
+    case SMK_TRAP:
+    case SMK_INTERRUPTED:
+    case SMK_INTERNAL:
+    case SMK_STATUS_COUNT:
+        break;
     }
+    return SMK_CUDA_ErrorLaunchFailure;
 }
 
 void smk_outcome_fault(const smk_error *error)
