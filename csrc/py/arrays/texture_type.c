@@ -174,6 +174,10 @@ static PyObject *get_device(PyObject *self, void *closure)
     return PyUnicode_FromString(device);
 }
 
+static const char documentation[] =
+    "_TextureObject(texels, /, *description)\n--\n\n"
+    "A texture or surface of a device, made of arguments that smemkit.Texture has checked.";
+
 static PyMethodDef methods[] = {
     {"read", copy_texels, METH_O, copy_doc},
     {NULL, NULL, 0, NULL},
@@ -186,6 +190,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_doc, SMK_PY_TEXT(documentation)},
     {Py_tp_new, SMK_PY_SLOT(construct)},
     {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},
     {Py_tp_methods, methods},
