@@ -11,10 +11,11 @@ from read_tables import read_rows
 
 WIDTHS = {
     "pred": "pred",
-    **dict.fromkeys("b16 u16 s16 f16 bf16 u8 s8 b8".split(), "b16"),
+    **dict.fromkeys("b16 u16 s16 f16 bf16 u8 s8 b8 e4m3x2 e5m2x2".split(), "b16"),
     **dict.fromkeys("b32 u32 s32 f32 f16x2 bf16x2 tf32 u16x2 s16x2".split(), "b32"),
     **dict.fromkeys("b64 u64 s64 f64 f32x2".split(), "b64"),
 }
+NO_CONSTANTS = "pred f16 bf16 f16x2 bf16x2 tf32 f32x2 e4m3x2 e5m2x2".split()
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 PLACE = re.compile(r"(?P<role>[dsi])(?P<flags>[^:\d]*):(?P<type>\w+)(?P<left_out>\?)?$")
 SPECIALS = ("%tid.x", "%ctaid.x", "%ntid.x", "%laneid", "%nctaid.x", "%lanemask_lt")
@@ -74,7 +75,7 @@ def constant(rng, type_):
             f"0d{rng.choice((0, 0x3FF0000000000000, 0x8000000000000001, rng.getrandbits(64))):016X}"
         )
     bits = {"b16": 15, "b32": 31, "b64": 63}.get(WIDTHS.get(type_))
-    if type_ in ("pred", "f16", "bf16", "f16x2", "bf16x2", "tf32", "f32x2") or bits is None:
+    if type_ in NO_CONSTANTS or bits is None:
         return None
     if type_ in ("u8", "s8", "b8"):
         bits = 7
