@@ -63,9 +63,11 @@ def test_the_others_run(name, last):
 
 def test_a_module_of_refused_kernels_is_refused():
     with pytest.raises(smemkit.UnsupportedError, match="alloca"):
-        smemkit.RawModule(HEAD + ".entry a() { alloca.u32 r, 8; } .entry b() { vadd r; }")
+        smemkit.RawModule(
+            HEAD + ".entry a() { alloca.u32 r, 8; } .entry b() { vadd r; }", backend="sim"
+        )
     with pytest.raises(smemkit.UnsupportedError, match="alloca"):
-        smemkit.RawModule(HEAD + ".func f() { alloca.u32 r, 8; }")
+        smemkit.RawModule(HEAD + ".func f() { alloca.u32 r, 8; }", backend="sim")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_a_module_of_refused_kernels_is_refused():
 def test_faulty_text_fails_the_module(body):
     """What no assembler takes is a mistake, and not a word that is not known yet."""
     with pytest.raises(smemkit.PtxError):
-        smemkit.RawModule(HEAD + GOOD + f".entry bad() {body}")
+        smemkit.RawModule(HEAD + GOOD + f".entry bad() {body}", backend="sim")
 
 
 INNER = ".func inner() { alloca.u32 r, 8; }\n.func middle() { call inner; ret; }\n"
@@ -179,7 +181,7 @@ def test_managed_variables_are_device_variables():
         launch_good(smemkit.RawModule(whole, backend="sim"))
         assert ".attribute(.managed)" in _core._ptx_print(whole)
     with pytest.raises(smemkit.PtxError, match=r"expected '\.managed' or '\.unified'"):
-        smemkit.RawModule(HEAD + ".global .attribute(.other) .u32 m;\n" + GOOD)
+        smemkit.RawModule(HEAD + ".global .attribute(.other) .u32 m;\n" + GOOD, backend="sim")
 
 
 def test_reserved_shared_memory():

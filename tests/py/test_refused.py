@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import smemkit
+from smemkit import _core
 
 VALUES = np.ones(4, "float32")
 MASKED = np.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0], dtype="float32")
@@ -190,8 +191,9 @@ def test_types_that_differ_say_what_to_do():
 
 
 def test_docstrings_name_the_types():
-    assert "Element types: float32, float64." in smemkit.gemm.__doc__
-    assert "Element types: 1-byte items, 2-byte items" in smemkit.transpose.__doc__
+    assert "Element types: float32, float64, float16, bfloat16, int8." in smemkit.gemm.__doc__
+    assert "Element types: 1-byte items, 2-byte items" in _core.transpose.__doc__
+    assert "Of items of 1, 2, 4, 8 or 16 bytes." in smemkit.transpose.__doc__
     assert '"copy" is no transpose' in smemkit.transpose.__doc__
 
 
