@@ -33,10 +33,12 @@ def list_kernels():
                 continue
             text = smemkit.ptx(family, variant)
             for entry in re.findall(r"^\.visible \.entry (\w+)\(", text, re.MULTILINE):
-                ending = entry.removeprefix(f"{family}_{variant}_").split("_")
-                if ending[0] in PARTS.get((family, variant), ()):
+                rest = entry.removeprefix(f"{family}_{variant}_")
+                if rest.startswith(tuple(f"{part}_" for part in PARTS.get((family, variant), ()))):
                     continue  # beside the one that the names stand for
+                ending = rest.split("_")
                 dtype = ending[-1].replace("bits128", "complex128").replace("bits", "uint")
+                dtype = dtype.replace("tf32", "float32")  # the type of what it multiplies
                 choice = ending[0] if len(ending) > 1 else None
                 yield smemkit.kernel(family, variant, dtype, choice)
 
