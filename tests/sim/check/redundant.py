@@ -9,6 +9,7 @@ _OWN = "each thread goes on with the elements that it has written itself"
 _ONE = "before and after it thread 0 works alone"
 
 _CONDITION = "the barrier of the loop's condition follows at once"
+_SINGLE = "of float64, k is cut where a block has one row: who writes its sum draws the ticket"
 _WARP = "one warp, whose lanes meet before they touch each other's rows"
 
 CLEAN_WITHOUT_BARRIER = {
@@ -30,6 +31,13 @@ CLEAN_WITHOUT_BARRIER = {
     "reduce_interleaved:15:8": _LAST,
     "reduce_modulo:14:8": _LAST,
     "reduce_sequential:14:8": _LAST,
+    # an element a thread, of rows that one warp or several have
+    **{
+        f"sort_shuffle_{dtype}:153:{i}": _OWN
+        for dtype in ("float32", "float64", "int32", "int64")
+        for i in (0, 4)
+    },
+    "gemm_vector_float64:154:1": _SINGLE,
     "scan_blelloch:12:0": _OWN,
     "scan_blelloch:21:8": _ONE,
     "scan_blelloch:28:16": _OWN,
@@ -118,6 +126,9 @@ SPARE_GUARDS = {
         "for (int c = threadIdx.x; c < wide; c += COLS) {": "a loop of mode 0 alone: that of all "
         "modes does the same",
     },
+    "conv2d/window": {
+        "for (long long row = first; row < first + ROWS && row < h; ++row) {": _ITEMS,
+    },
     "gemm/direct": {
         "walk(g, place, [&](const float *staged) {": _BEHIND,
         "stage(g, place, step, step);": _BEHIND,
@@ -148,8 +159,7 @@ SPARE_GUARDS = {
     "gemm/vector": {
         "gemm_vector_stage(g, staged[0], first, count, first_r, R, 1, DEPTH);": _ROW,
         "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
-        "gemm_vector_finish(g, first_row, block_rows, R);": _NOTHING,
-        "gemm_vector_finish(g, first_row, 32, 1);": _NOTHING,
+        **{f"gemm_vector_along<{R}>(g, int(lanes));": "all lanes hold the sum" for R in (2, 4, 8)},
     },
     "gemm/vectorized": {
         "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,
@@ -159,6 +169,10 @@ SPARE_GUARDS = {
         "if (n % V == 0)": _ITEMS,
     },
     "gemm/warp_tiled": {"for (int r = 0; r < GROUPS_M * V; ++r) {": _ITEMS},
+    "transpose/vectorized": {
+        "if (whole && n % VECTOR == 0) {": _ITEMS,
+        "if (whole && m % VECTOR == 0) {": _ITEMS,
+    },
     "histogram/lane": {"count(x[n - n % ITEMS + first]);": _FIRST},
     "histogram/shared": {"if (copy[bin] != 0)": _ZERO},
 }
