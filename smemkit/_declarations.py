@@ -516,6 +516,7 @@ def read_package_kernel(text: str, entry: str) -> tuple[Parameter, ...] | None:
     source = _read(text, ())
     names = [kernel.name for kernel in _list_kernels(source) if entry.startswith(f"{kernel.name}_")]
     types = {element.name: element for element in ELEMENTS.values() if element.lanes == 1}
+    types["tf32"] = types["float32"]  # rounded by the kernel
     bound = {"T": types.get(entry.rpartition("_")[2]), "A": None}
     return read_kernel(text, max(names, key=len), bound=bound) if names else None
 
