@@ -148,7 +148,7 @@ def test_one_kernel_in_many_threads(rng):
 
     threads = [
         threading.Thread(target=work, args=(variant,))
-        for variant in [*dict(tables.list_plain())] * 2
+        for variant in [name for name, dtype in tables.list_plain() if dtype == "float32"] * 2
     ]
     for thread in threads:
         thread.start()
