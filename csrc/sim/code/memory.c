@@ -64,6 +64,7 @@ smk_status smk_memory_create(smk_memory **memory, smk_error *error)
     made->device = (smk_memory_range){FIRST_ADDRESS, LAST_ADDRESS, FIRST_ADDRESS, ALIGNMENT};
     made->shared = (smk_memory_range){LAST_ADDRESS, LAST_SHARED, LAST_ADDRESS, PAGE_BYTES};
     made->limit = smk_memory_limit();
+    made->generation = smk_fork_generation();
     atomic_init(&made->initialized, 0);
     *memory = made;
     return SMK_OK;
@@ -104,9 +105,22 @@ void smk_memory_free_dead(smk_allocation_record *dead)
 
 /* Readers ----------------------------------------------------------------------------------------------- */
 
+/* Under the lock: in a fork the readers of before are gone, with the stacks that they lay on. That of the thread that
+ * forked uses no allocation any more: its launch ends. */
+static void forget_lost_readers(smk_memory *memory)
+{
+    const unsigned generation = smk_fork_generation();
+    if (memory->generation != generation) {
+        memory->generation = generation;
+        memory->oldest = memory->newest = NULL;
+    }
+}
+
 void smk_memory_begin_reading(smk_memory *memory, smk_memory_reader *reader)
 {
-    *reader = (smk_memory_reader){.number = ++memory->readers, .older = memory->newest};
+    forget_lost_readers(memory);
+    *reader =
+        (smk_memory_reader){.number = ++memory->readers, .generation = memory->generation, .older = memory->newest};
     if (memory->newest == NULL) {
         memory->oldest = reader;
     } else {
@@ -117,8 +131,11 @@ void smk_memory_begin_reading(smk_memory *memory, smk_memory_reader *reader)
 
 void smk_memory_end_reading(smk_memory *memory, smk_memory_reader *reader, smk_allocation_record **dead)
 {
-    *(reader->older == NULL ? &memory->oldest : &reader->older->newer) = reader->newer;
-    *(reader->newer == NULL ? &memory->newest : &reader->newer->older) = reader->older;
+    forget_lost_readers(memory);
+    if (reader->generation == memory->generation) {
+        *(reader->older == NULL ? &memory->oldest : &reader->older->newer) = reader->newer;
+        *(reader->newer == NULL ? &memory->newest : &reader->newer->older) = reader->older;
+    }
     while (memory->freed != NULL && (memory->oldest == NULL || memory->freed->freed_at < memory->oldest->number)) {
         smk_allocation_record *record = memory->freed;
         memory->freed = record->next;
@@ -132,6 +149,7 @@ void smk_memory_end_reading(smk_memory *memory, smk_memory_reader *reader, smk_a
  * large one takes long, so that happens without the lock. */
 static void retire(smk_memory *memory, smk_allocation_record *record, smk_allocation_record **dead)
 {
+    forget_lost_readers(memory);
     if (memory->oldest == NULL) {
         memory->used -= record->adopted ? 0 : record->bytes;
         record->next = *dead;

@@ -50,6 +50,7 @@ struct smk_memory {
     uint64_t allocations;                      /* made so far */
     _Atomic uint64_t initialized;              /* allocations up to this serial count as written */
     uint64_t readers;                          /* begun so far */
+    unsigned generation;                       /* of the readers that follow */
     smk_memory_reader *oldest, *newest;        /* readers that have not ended, in the order of their beginning */
     smk_allocation_record *freed, *last_freed; /* records that readers may use, in the order in which they were freed */
 };

@@ -18,7 +18,8 @@ typedef struct smk_allocation {
 
 /* Someone who uses allocations without the lock; those that were there when it began stay until it ends. */
 typedef struct smk_memory_reader {
-    uint64_t number; /* counts the readers of the memory */
+    uint64_t number;     /* counts the readers of the memory */
+    unsigned generation; /* of smk_fork_generation: where it began */
     struct smk_memory_reader *older, *newer;
 } smk_memory_reader;
 
