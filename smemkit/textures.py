@@ -199,7 +199,7 @@ class Texture:
         """The object that kernels get."""
         return self._object.value
 
-    def asnumpy(self) -> numpy.typing.NDArray[typing.Any]:
+    def asnumpy(self) -> numpy.ndarray[typing.Any, typing.Any]:
         """The texels, with what kernels have written to a surface."""
         texels = numpy.empty(self.shape, self.dtype)
         self._object.read(texels.reshape(-1).view("uint8"))
