@@ -68,11 +68,13 @@ def build(name, folder, *, fault=False):
     program = folder / (f"{name}.fault" if fault else name)
     if program.exists():
         return program
+    nvcc = smemkit.compile.find_nvcc()
+    library_folder = nvcc.parent.parent / "lib"  # packages have it; their nvcc looks in lib64 alone
     command = [
-        *(str(smemkit.compile.find_nvcc()), "-lineinfo"),
+        *(str(nvcc), "-lineinfo"),
         *([] if fault else ["-cudart", "shared", f"-L{folder}"]),
         *("-Xcompiler", "-O0", *flags, *(["-DFAULT"] if fault else [])),
-        *(f"{name}.cu", *read_flags(source, "Link"), "-o", str(program)),
+        *(f"-L{library_folder}", f"{name}.cu", *read_flags(source, "Link"), "-o", str(program)),
     ]
     done = subprocess.run(
         command, cwd=FOLDER, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False
