@@ -100,7 +100,7 @@ DEVICES["tiles"] = f"smemkit {smemkit.__version__}, 20"
 
 
 @pytest.mark.parametrize("name", plot.__all__)
-def test_picture(name, draw):
+def test_picture(name, draw, record):
     """The point as a sentence with a figure; device and date below it; nothing cut off."""
     before = dict(matplotlib.rcParams)
     ax = draw[name]()
@@ -109,7 +109,8 @@ def test_picture(name, draw):
     point = " ".join(ax.get_title(loc="left").split())
     assert re.search(r"\d", point) and len(point.split()) > 4
     (source,) = list_ends(ax, "source")
-    device = DEVICES.get(name, "NVIDIA H200, 2026-11-21")
+    provenance = record.provenance
+    device = DEVICES.get(name, f"{provenance['device']}, {provenance['date'][:10]}")
     assert device in source.get_text()
     assert source.get_fontsize() == style.SMALL
     assert ax.get_legend() is None
