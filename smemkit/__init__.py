@@ -3,6 +3,7 @@
 smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says what each kernel
 shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own.
 profile counts what a kernel does to the memory, check finds its races, explain gives advice.
+smemkit.testing is a plugin of pytest that tests kernels.
 smemkit.exercises() lists kernels to complete or to mend, with a judge. smemkit.bench measures,
 smemkit.plot draws, and smemkit.probe asks the memory one question at a
 time. `smemkit --help` lists the commands.
@@ -311,8 +312,8 @@ __all__ = [
 __all__ += functions.__all__
 
 # Imported on first access: a caller that only runs kernels does not wait for them.
-_LATER = ("bench", "plot", "probe")
-_PACKAGES = ("bench", "compile", "functions", "lessons", "plot", "probe", "report")
+_LATER = ("bench", "plot", "probe", "testing")
+_PACKAGES = ("bench", "compile", "functions", "lessons", "plot", "probe", "report", "testing")
 
 if typing.TYPE_CHECKING:
     from . import bench as bench
@@ -321,6 +322,7 @@ if typing.TYPE_CHECKING:
     from . import plot as plot
     from . import probe as probe
     from . import report as report
+    from . import testing as testing
 
 
 def __getattr__(name: str) -> types.ModuleType:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+# CUDA C by the PTX that was made of it, for reports of launches that come without their kernel;
+# None where nobody wants it.
+compiled: dict[str, str] | None = None
+
 
 def read_path(path: Any, options: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """(code, options) of a file: reports name it, and the headers beside it are found."""
@@ -46,11 +50,19 @@ def compile_code(
     from .compile import add_expressions, compile_by, take_names  # slow to import
 
     if expressions is None:
-        return *compile_by(source, options), {}
+        ptx, origin = compile_by(source, options)
+        _note(ptx, source)
+        return ptx, origin, {}
     expressions = expressions if isinstance(expressions, str) else tuple(expressions)
     ptx, origin = compile_by(add_expressions(source, expressions), options)
     ptx, names = take_names(ptx, expressions)
+    _note(ptx, source)
     return ptx, origin, names
+
+
+def _note(ptx: str, source: str) -> None:
+    if compiled is not None:
+        compiled[ptx] = source
 
 
 def find_entry(name: str, entries: Sequence[str], names: Mapping[str, str] | None) -> str | None:

@@ -42,10 +42,11 @@ LAYERS = {
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
     "cli": {"lessons", "report", "probe", "bench", "plot"},
+    "testing": {"report"},
 }
 # The modules at the top that import packages.
 FACES = {
-    "__init__": {"functions", "lessons", "report", "bench", "plot", "probe"},
+    "__init__": {"functions", "lessons", "report", "bench", "plot", "probe", "testing"},
     "__main__": {"cli"},
     "_configured": {"report"},  # for the types of its annotations
     "_kernel_code": {"compile"},
@@ -74,7 +75,7 @@ TESTED = {
 TESTED |= {"compile._cache", "compile._dependencies", "compile._headers", "compile._nvrtc"}
 TESTED |= {"compile._options", "compile._toolchain"}
 TESTED |= {"bench._tile_sweep", "bench.families._workload", "probe._probes", "report._moved"}
-TESTED |= {"lessons._catalog", "_progress", "_facts"}
+TESTED |= {"lessons._catalog", "_progress", "_facts", "testing._messages"}
 
 
 def list_modules():

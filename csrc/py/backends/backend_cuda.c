@@ -152,7 +152,7 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
     if (status != SMK_OK) {
         return status;
     }
-    smk_capture_record *record = smk_capture_open(entry, launch, error);
+    smk_capture_record *record = smk_capture_open(SMK_CAPTURE_TIME, entry, launch, error);
     if (record == NULL) {
         return SMK_MEMORY;
     }

@@ -209,7 +209,8 @@ static smk_status check_zeros(uint64_t address, uint64_t bytes, smk_error *error
 /* While launches are captured, a launch may run a part of the grid, or a kernel that is known to be faulty. */
 static smk_status give_back(uint64_t address, uint64_t bytes, smk_error *error)
 {
-    smk_status status = error != NULL && !smk_capture_simulates() ? check_zeros(address, bytes, error) : SMK_OK;
+    smk_status status =
+        error != NULL && smk_capture_mode_now() == SMK_CAPTURE_OFF ? check_zeros(address, bytes, error) : SMK_OK;
     (void)release(address, NULL);
     return status;
 }
@@ -326,10 +327,10 @@ static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *add
 
 /* Opens the record of a launch, with the shared memory of a block. */
 static smk_status open_record(smk_backend_code *code, uint32_t index, const char *entry, const smk_launch *launch,
-                              smk_capture_record **record, smk_error *error)
+                              smk_capture_mode mode, smk_capture_record **record, smk_error *error)
 {
     smk_program_attributes attributes = {0};
-    *record = smk_capture_open(entry, launch, error);
+    *record = smk_capture_open(mode, entry, launch, error);
     if (*record == NULL) {
         return SMK_MEMORY;
     }
@@ -405,11 +406,12 @@ static smk_status launch_kernel(smk_backend_code *code, const char *entry, const
     if (status == SMK_OK) {
         status = check_cooperative(code, entry, launch, error);
     }
-    if (status == SMK_OK && smk_capture_simulates()) {
-        status = open_record(code, index, entry, launch, &record, error);
+    const smk_capture_mode mode = smk_capture_mode_now(); /* once: another thread may end a watch */
+    if (status == SMK_OK && (mode == SMK_CAPTURE_PROFILE || mode == SMK_CAPTURE_CHECK)) {
+        status = open_record(code, index, entry, launch, mode, &record, error);
     }
     if (status == SMK_OK) {
-        switch (smk_capture_mode_now()) {
+        switch (mode) {
         case SMK_CAPTURE_OFF:
         case SMK_CAPTURE_TIME: /* only launches on the GPU are timed */
             status = smk_program_run(get_code(code)->program, index, launch, options, &result, error);

@@ -3,7 +3,21 @@
 #include "base/heap.h"
 #include "sim/code/memory.h"
 
+#include <stdatomic.h>
+
 static _Thread_local smk_capture *current;
+static _Thread_local smk_capture own; /* of a watch: the records of a thread without a capture */
+static atomic_bool watched;
+
+static smk_capture *get_current(void)
+{
+    return current == NULL ? &own : current;
+}
+
+void smk_capture_watch(bool on)
+{
+    atomic_store(&watched, on);
+}
 
 void smk_capture_begin(smk_capture *capture)
 {
@@ -23,28 +37,31 @@ void smk_capture_end(void)
 
 const smk_capture *smk_capture_current(void)
 {
-    return current;
+    return get_current();
 }
 
 smk_capture_mode smk_capture_mode_now(void)
 {
-    return current == NULL ? SMK_CAPTURE_OFF : current->mode;
+    if (current != NULL) {
+        return current->mode;
+    }
+    return atomic_load_explicit(&watched, memory_order_relaxed) ? SMK_CAPTURE_CHECK : SMK_CAPTURE_OFF;
 }
 
 bool smk_capture_simulates(void)
 {
-    const smk_capture_mode mode = smk_capture_mode_now();
-    return mode == SMK_CAPTURE_PROFILE || mode == SMK_CAPTURE_CHECK;
+    return current != NULL && (current->mode == SMK_CAPTURE_PROFILE || current->mode == SMK_CAPTURE_CHECK);
 }
 
-smk_capture_record *smk_capture_open(const char *kernel, const smk_launch *launch, smk_error *error)
+smk_capture_record *smk_capture_open(smk_capture_mode mode, const char *kernel, const smk_launch *launch,
+                                     smk_error *error)
 {
     smk_capture_record *record = smk_heap_allocate(1, sizeof *record);
     if (record == NULL) {
         (void)smk_status_fail(error, SMK_MEMORY, "no memory left to watch a launch");
         return NULL;
     }
-    record->mode = smk_capture_mode_now();
+    record->mode = mode;
     record->kernel = kernel;
     record->grid = launch->grid;
     record->block = launch->block;
@@ -57,7 +74,7 @@ void smk_capture_close(smk_capture_record *record, smk_status status)
         smk_capture_free(record);
         return;
     }
-    smk_capture_record **end = &current->records;
+    smk_capture_record **end = &get_current()->records;
     while (*end != NULL) {
         end = &(*end)->next;
     }
@@ -66,9 +83,9 @@ void smk_capture_close(smk_capture_record *record, smk_status status)
 
 smk_capture_record *smk_capture_take(void)
 {
-    smk_capture_record *record = current == NULL ? NULL : current->records;
+    smk_capture_record *record = get_current()->records;
     if (record != NULL) {
-        current->records = record->next;
+        get_current()->records = record->next;
     }
     return record;
 }

@@ -1,7 +1,8 @@
 /* The capture of a thread's launches, behind smemkit.profile, smemkit.check and the timing of smemkit.explain.
  *
  * While a thread has a capture, each of its launches leaves a record: it is counted or checked on the simulator, or
- * timed on the GPU. The backends ask smk_capture_mode_now where they launch. Nothing here needs the GIL. */
+ * timed on the GPU. The backends ask smk_capture_mode_now where they launch. While the process is watched, threads
+ * without a capture check their launches on the simulator. Nothing here needs the GIL. */
 #ifndef SMK_PY_BACKENDS_CAPTURE_H
 #define SMK_PY_BACKENDS_CAPTURE_H
 
@@ -49,18 +50,23 @@ typedef struct smk_capture {
 void smk_capture_begin(smk_capture *capture);
 void smk_capture_end(void); /* frees the records that have not been taken */
 
-/* The capture of the calling thread, or NULL. */
+/* Checks each launch on the simulator that no capture of its thread records, or ends that. The records are taken as
+ * those of a capture. */
+void smk_capture_watch(bool on);
+
+/* The capture of the calling thread. Without one it is the thread's part of the watch, whose options are 0. */
 const smk_capture *smk_capture_current(void);
 
-/* Its mode; SMK_CAPTURE_OFF without one. */
+/* Its mode; SMK_CAPTURE_OFF without one, and CHECK where the process is watched. */
 smk_capture_mode smk_capture_mode_now(void);
 
-/* Whether the launches of the calling thread must run on the simulator. */
+/* Whether a capture demands that the launches of the calling thread run on the simulator; a watch does not. */
 bool smk_capture_simulates(void);
 
 /* The record of a launch, with its mode, kernel, grid and block; NULL with a MEMORY error. The caller hands it to
  * smk_capture_close. */
-smk_capture_record *smk_capture_open(const char *kernel, const smk_launch *launch, smk_error *error);
+smk_capture_record *smk_capture_open(smk_capture_mode mode, const char *kernel, const smk_launch *launch,
+                                     smk_error *error);
 
 /* Keeps the record where the launch went well, else frees it. Accepts NULL. */
 void smk_capture_close(smk_capture_record *record, smk_status status);

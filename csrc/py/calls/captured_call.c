@@ -5,6 +5,7 @@
 #include "py/error.h"
 #include "py/keywords.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { PADDING_MAX = 1 << 20 }; /* some hundred variables fit the window of shared memory */
@@ -49,10 +50,74 @@ static int keep_record(const smk_state *state, const smk_capture_record *record)
     return status;
 }
 
+/* The watch ---------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t listener_mutex = PTHREAD_MUTEX_INITIALIZER;
+static PyObject *listener; /* callable, or NULL where the process is not watched */
+
+/* Returns a new reference, or NULL without an exception. */
+static PyObject *get_listener(void)
+{
+    (void)pthread_mutex_lock(&listener_mutex);
+    PyObject *found = listener;
+    Py_XINCREF(found);
+    (void)pthread_mutex_unlock(&listener_mutex);
+    return found;
+}
+
+/* Hands the records of a thread without a capture to the listener. Returns 0, or -1 with an exception set. */
+static int tell_listener(const smk_state *state, bool keep)
+{
+    PyObject *callable = keep ? get_listener() : NULL;
+    captured_call call = {.launches = callable == NULL ? NULL : PyList_New(0)};
+    smk_capture_record *record = NULL;
+    int status = callable != NULL && call.launches == NULL ? -1 : 0;
+    current = &call;
+    while ((record = smk_capture_take()) != NULL) {
+        if (call.launches != NULL && status == 0) {
+            status = keep_record(state, record);
+        }
+        smk_capture_free(record);
+    }
+    current = NULL;
+    if (status == 0 && call.launches != NULL && PyList_GET_SIZE(call.launches) > 0) {
+        PyObject *answer = PyObject_CallOneArg(callable, call.launches);
+        status = answer == NULL ? -1 : 0;
+        Py_XDECREF(answer);
+    }
+    Py_XDECREF(call.launches);
+    Py_XDECREF(call.text);
+    Py_XDECREF(callable);
+    return status;
+}
+
+/* _watch(listener, /): each launch on the simulator that no capture records is checked from now on, and the listener
+ * called with a list of dicts at the end of the call that made it; None ends that. Returns the listener of before. */
+static const char watch_doc[] = "_watch(listener, /)\n--\n\n";
+
+static PyObject *set_watch(PyObject *module, PyObject *value)
+{
+    if (value != Py_None && !PyCallable_Check(value)) {
+        smk_error_fail(smk_state_of_module(module), SMK_TYPE, "listener must be callable or None, not %.100s",
+                       Py_TYPE(value)->tp_name);
+        return NULL;
+    }
+    PyObject *next = value == Py_None ? NULL : Py_NewRef(value);
+    (void)pthread_mutex_lock(&listener_mutex);
+    PyObject *before = listener;
+    listener = next;
+    smk_capture_watch(next != NULL);
+    (void)pthread_mutex_unlock(&listener_mutex);
+    return before == NULL ? Py_NewRef(Py_None) : before;
+}
+
 int smk_captured_call_collect(const smk_state *state, bool keep)
 {
     smk_capture_record *record = NULL;
     int status = 0;
+    if (current == NULL) {
+        return tell_listener(state, keep);
+    }
     while ((record = smk_capture_take()) != NULL) {
         if (keep && status == 0) {
             status = keep_record(state, record);
@@ -187,5 +252,6 @@ static PyObject *call_capture(PyObject *module, PyObject *const *arguments, Py_s
 
 PyMethodDef smk_captured_call_methods[] = {
     {"_capture", SMK_PY_FUNCTION(call_capture), METH_FASTCALL, capture_doc},
+    {"_watch", set_watch, METH_O, watch_doc},
     {NULL, NULL, 0, NULL},
 };

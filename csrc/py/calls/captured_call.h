@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* Makes dicts of this thread's new records (`keep`) or drops them. Called with the GIL at the end of each execution.
- * Returns 0, or -1 with an exception set. */
+/* Makes dicts of this thread's new records (`keep`) or drops them; those of a watch go to its listener, which may raise.
+ * Called with the GIL at the end of each execution. Returns 0, or -1 with an exception set. */
 int smk_captured_call_collect(const smk_state *state, bool keep);
 
 /* Notes beside the launches that a launch of that kernel has failed. The captured function may hide the error, and a
