@@ -60,6 +60,7 @@ SMEMKIT_RUN_CARD   The GPU that a program under `smemkit run` sees; its --card s
                    two belong to the command as well.
 SMEMKIT_RUN_MODE   "check" or "profile": what is done beside running.
 SMEMKIT_RUN_REPORT The file to which the program adds what the command reports.
+SMEMKIT_MUTATION   The folder by which `smemkit mutate` puts mutants in place of kernels.
 SMEMKIT_NCU        The Nsight Compute that `smemkit compare` runs.
 SMEMKIT_ARCHES     Building: GPU architectures, "90" or "75 80 90 100 120" (the default).
 SMEMKIT_WERROR     Building: "1" makes warnings of the C compiler errors.

@@ -16,6 +16,7 @@ from .cli import (
     dev,
     exercise,
     info,
+    mutate,
     occupancy,
     plot,
     profile,
@@ -62,6 +63,7 @@ def make_parser() -> Parser:
     variants.add_command(commands)
     run.add_command(commands)
     profile.add_commands(commands)
+    mutate.add_command(commands)
     occupancy.add_command(commands)
     exercise.add_command(commands)
     bench.add_commands(commands)
@@ -83,7 +85,14 @@ def describe_os_error(error: OSError) -> str:
 def choose(arguments: Sequence[str] | None) -> argparse.Namespace | None:
     """The parsed arguments; None where there are none, after the help."""
     parser = make_parser()
-    chosen, others = parser.parse_known_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    behind: list[str] = []
+    if words[:1] == ["mutate"] and "--" in words:  # behind it stands a command of its own
+        cut = words.index("--")
+        words, behind = words[:cut], words[cut + 1 :]
+    chosen, others = parser.parse_known_args(words)
+    if chosen.command == "mutate":
+        chosen.arguments = behind
     if chosen.command is None:
         parser.print_help(sys.stderr)
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -49,13 +50,13 @@ def compile_code(
     """(PTX, who has made it, a dict from each expression to the kernel's name in the PTX)."""
     from .compile import add_expressions, compile_by, take_names  # slow to import
 
+    names: dict[str, str] = {}
     if expressions is None:
         ptx, origin = compile_by(source, options)
-        _note(ptx, source)
-        return ptx, origin, {}
-    expressions = expressions if isinstance(expressions, str) else tuple(expressions)
-    ptx, origin = compile_by(add_expressions(source, expressions), options)
-    ptx, names = take_names(ptx, expressions)
+    else:
+        expressions = expressions if isinstance(expressions, str) else tuple(expressions)
+        ptx, origin = compile_by(add_expressions(source, expressions), options)
+        ptx, names = take_names(ptx, expressions)
     _note(ptx, source)
     return ptx, origin, names
 
@@ -63,6 +64,13 @@ def compile_code(
 def _note(ptx: str, source: str) -> None:
     if compiled is not None:
         compiled[ptx] = source
+    folder = os.environ.get("SMEMKIT_MUTATION")
+    if folder and not Path(folder, "before.ptx").exists():  # smemkit mutate asks what is loaded
+        text = json.dumps({"ptx": ptx, "source": source})
+        name = hashlib.sha256(text.encode()).hexdigest()[:16]
+        temporary = Path(folder, f"{name}.{os.getpid()}.part")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(Path(folder, f"{name}.source.json"))
 
 
 def find_entry(name: str, entries: Sequence[str], names: Mapping[str, str] | None) -> str | None:

@@ -1,6 +1,7 @@
 #include "runtime/binaries.h"
 
 #include "base/heap.h"
+#include "base/mutation.h"
 #include "runtime/address_map.h"
 #include "runtime/card.h"
 #include "runtime/fatbin.h"
@@ -79,6 +80,7 @@ static smk_status read_linked(smk_binary *binary, smk_error *error)
 static smk_status read_and_parse(smk_binary *binary, smk_error *error)
 {
     size_t length = 0;
+    bool is_mutant = false;
     smk_status status = SMK_OK;
     if (binary->linked != NULL && binary->linked[0] != NULL) {
         status = read_linked(binary, error);
@@ -87,6 +89,9 @@ static smk_status read_and_parse(smk_binary *binary, smk_error *error)
     }
     if (status == SMK_OK) {
         length = strlen(binary->text);
+        status = smk_mutation_apply(&binary->text, &length, &is_mutant, error);
+    }
+    if (status == SMK_OK) {
         status = smk_parse_module(binary->text, length, &binary->module, error);
     }
     if (status == SMK_OK) {

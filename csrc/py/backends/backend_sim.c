@@ -1,9 +1,11 @@
 #include "py/backends/backend_sim.h"
 
 #include "py/backends/capture.h"
+#include "py/backends/executed.h"
 #include "sim/code/texture_object.h"
 
 #include "base/heap.h"
+#include "base/mutation.h"
 #include "registry/occupancy.h"
 
 #include <stdatomic.h>
@@ -346,6 +348,9 @@ static smk_status run_and_count(smk_backend_code *code, uint32_t index, const sm
     const smk_capture *capture = smk_capture_current();
     smk_status status = smk_count_run(get_code(code)->program, index, launch, options, capture->blocks, capture->model,
                                       &record->count, error);
+    if (status == SMK_OK && smk_mutation_is_recording()) {
+        status = smk_executed_note(get_code(code)->module, index, &record->count, error);
+    }
     if (status == SMK_OK) {
         record->shared_bytes = record->count.shared_bytes;
         status = smk_report_lines(get_code(code)->module, &record->count, &record->lines, &record->line_count, error);
@@ -360,6 +365,12 @@ static smk_status run_and_check(smk_backend_code *code, uint32_t index, const sm
     const smk_check_options wanted = {capture->blocks, (uint32_t)capture->padding};
     smk_run_options ordered = *options;
     ordered.reverse = capture->reverse;
+    if (smk_mutation_is_recording()) {
+        smk_status status = smk_executed_note(get_code(code)->module, index, NULL, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+    }
     return smk_check_run(get_code(code)->program, index, launch, &ordered, &wanted, &record->check, error);
 }
 
@@ -395,6 +406,16 @@ static smk_status check_cooperative(smk_backend_code *code, const char *entry, c
     return status;
 }
 
+/* Notes what a launch executes, which is counted for that, where the process is asked to. */
+static smk_status run_plain(smk_backend_code *code, uint32_t index, const smk_launch *launch,
+                            const smk_run_options *options, smk_run_result *result, smk_error *error)
+{
+    smk_program *program = get_code(code)->program;
+    return smk_mutation_is_recording()
+               ? smk_executed_run(program, get_code(code)->module, index, launch, options, result, error)
+               : smk_program_run(program, index, launch, options, result, error);
+}
+
 /* Here is decided whether a launch runs, is counted or is checked: by the capture of the calling thread. */
 static smk_status launch_kernel(smk_backend_code *code, const char *entry, const smk_launch *launch,
                                 const smk_run_options *options, smk_error *error)
@@ -414,7 +435,7 @@ static smk_status launch_kernel(smk_backend_code *code, const char *entry, const
         switch (mode) {
         case SMK_CAPTURE_OFF:
         case SMK_CAPTURE_TIME: /* only launches on the GPU are timed */
-            status = smk_program_run(get_code(code)->program, index, launch, options, &result, error);
+            status = run_plain(code, index, launch, options, &result, error);
             break;
         case SMK_CAPTURE_PROFILE:
             status = run_and_count(code, index, launch, options, record, error);

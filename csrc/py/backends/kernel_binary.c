@@ -3,17 +3,24 @@
 #include "py/backends/selection.h"
 
 #include "base/heap.h"
+#include "base/mutation.h"
 
 #include <string.h>
 
 smk_status smk_kernel_binary_create(char *ptx, size_t ptx_length, void *fatbin, smk_kernel_binary **binary,
                                     smk_error *error)
 {
-    smk_kernel_binary *created = smk_heap_allocate(1, sizeof *created);
+    bool is_mutant = false;
+    smk_status status = smk_mutation_apply(&ptx, &ptx_length, &is_mutant, error);
+    smk_kernel_binary *created = status == SMK_OK ? smk_heap_allocate(1, sizeof *created) : NULL;
+    if (is_mutant) { /* a GPU runs it too: the driver compiles its PTX */
+        smk_heap_free(fatbin);
+        fatbin = NULL;
+    }
     if (created == NULL) {
         smk_heap_free(ptx);
         smk_heap_free(fatbin);
-        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
+        return status != SMK_OK ? status : smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
     created->ptx = ptx;
     created->ptx_length = ptx_length;

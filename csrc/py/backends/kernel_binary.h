@@ -15,7 +15,8 @@ typedef struct smk_kernel_binary {
     smk_backend_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
 } smk_kernel_binary;
 
-/* Takes ownership of both blocks (of base/heap.h), also where it fails. */
+/* Takes ownership of both blocks (of base/heap.h), also where it fails. A mutant may take the place of the text
+ * (base/mutation.h). */
 smk_status smk_kernel_binary_create(char *ptx, size_t ptx_length, void *fatbin, smk_kernel_binary **binary,
                                     smk_error *error);
 void smk_kernel_binary_free(smk_kernel_binary *binary); /* accepts NULL */
