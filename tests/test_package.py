@@ -38,6 +38,7 @@ LAYERS = {
     "compile": set(),
     "report": {"compile"},
     "lessons": {"compile", "report"},
+    "predict": {"compile", "report"},
     "probe": {"report"},
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},

@@ -155,6 +155,34 @@ def find_ptxas() -> Path | None:
     return next((path for path in places if os.access(path, os.X_OK)), None)
 
 
+def find_nvdisasm() -> Path | None:
+    """The nvdisasm that lists machine code.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    pathlib.Path, or None: the one beside nvcc, else that of NVIDIA's package of nvdisasm.
+
+    Raises
+    ------
+    ArgumentError (ValueError) as find_nvcc.
+
+    Example
+    -------
+    >>> from smemkit import compile
+    >>> found = compile.find_nvdisasm()
+    >>> found is None or found.is_file()
+    True
+    """
+    nvcc = find_nvcc()
+    places = [nvcc.resolve().with_name("nvdisasm")] if nvcc else []
+    places += [folder / "bin" / "nvdisasm" for folder in _list_packages()]
+    return next((path for path in places if os.access(path, os.X_OK)), None)
+
+
 def find_include_folders(nvrtc: StrPath) -> list[Path]:
     """Folders of the CUDA headers that belong to the NVRTC library at that path.
 

@@ -224,6 +224,7 @@ def use_compilers(path: pathlib.Path) -> None:
     ptx: str = compile.compile_source(SOURCE, ["-arch=compute_80"])
     print(ptx, compile.compile_by(SOURCE), compile.describe_cache(), compile.ADVICE)
     print(compile.find_nvcc(), compile.find_nvrtc(), compile.find_ptxas(), compile.FILE_NAME)
+    print(compile.find_nvdisasm())
     print(compile.compile_nvcc(path, SOURCE), compile.compile_nvrtc(path, SOURCE))
     print(compile.PTXAS_VERSION, compile.add_expressions(SOURCE, ["f<int>"]))
     print(compile.take_names(ptx, ["f<int>"]), compile.choose_options([], "90"))

@@ -1,0 +1,334 @@
+"""Executed machine instructions: counts of PTX instructions, carried over to the machine code.
+
+Each machine instruction names the PTX line that it was made of. What ptxas neither removes, nor
+moves out of loops, nor repeats for other reasons than unrolling are the anchors: accesses,
+barriers, shuffles, products. The executions of all copies of an anchor together are the count of
+its PTX instruction. The executions of blocks follow from these sums, from conservation of flow
+(what enters a block leaves it), and from trip counts: where ptxas has unrolled a loop, the copy
+with most instances takes as many of the trips as it can. All these are equations in the
+executions; their weighted least squares without negative executions are the answer, found by
+solving, dropping what is negative, and giving less weight to equations that the rest contradicts.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .ptx_lines import OPCODE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from .machine_code import Instruction, MachineCode
+
+    Numbers = NDArray[np.float64]
+
+Place = tuple[str | None, int | None]
+
+# Weights of equations, each relative to the count it speaks of.
+ANCHOR, ARITHMETIC, TRIPS, FLOW, HINT = 1.0, 0.4, 0.5, 0.5, 0.02
+ROUNDS = 6  # of weighing anew
+TOLERANCE = 0.02  # relative misses up to this keep their weight
+
+# PTX opcodes that ptxas keeps, by what the text begins with -> classes of what it makes of them.
+KEPT = (
+    (r"ld\.(?:[\w:]+\.)*shared|ld\.shared", ("load.shared",), ANCHOR),
+    (r"st\.(?:[\w:]+\.)*shared|st\.shared", ("store.shared",), ANCHOR),
+    (r"ldmatrix|stmatrix", ("matrix.shared",), ANCHOR),
+    (r"ld\.(?:[\w:]+\.)*(?:param|const|local)", (), 0.0),
+    (r"st\.(?:[\w:]+\.)*(?:param|local)", (), 0.0),
+    (r"ldu?\.", ("load.global",), ANCHOR),
+    (r"st\.", ("store.global",), ANCHOR),
+    (r"(?:atom|red)\.(?!async)", ("atomic.global", "atomic.shared"), ANCHOR),
+    (r"cp\.async\.(?:ca|cg)", ("async",), ANCHOR),
+    (r"bar\.|barrier\.(?!cluster)", ("barrier",), ANCHOR),
+    (r"shfl", ("shuffle",), ANCHOR),
+    (r"mma\.|wgmma\.mma|wmma\.mma", ("tensor",), ANCHOR),
+    (r"(?:fma|mul|add|sub)\.(?:\w+\.)*f32", ("fma",), ARITHMETIC),
+    (r"(?:fma|mul|add|sub)\.(?:\w+\.)*f64", ("double",), ARITHMETIC),
+    (r"(?:ex2|lg2|sin|cos|tanh|rsqrt)\.approx|rcp\.approx", ("special",), ARITHMETIC),
+)
+KEPT_PATTERNS = tuple((re.compile(pattern), kinds, weight) for pattern, kinds, weight in KEPT)
+SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+
+
+@dataclass(frozen=True)
+class ExecutedCode:
+    """How often the blocks of a kernel's machine code were executed, by warps of the whole count.
+
+    executions: of each block of `code`, in warp passes. flows: of the edges between them, {(from,
+    to): warp passes}. warps: that were counted.
+    by_class: {class: warp instructions}; by_line: {(file, line) of the source: {class: warp
+    instructions}}, (None, None) where an instruction has no line. residual: the share by which
+    counts of anchors (accesses, barriers, shuffles) are missed, 0 for a perfect mapping.
+    """
+
+    code: MachineCode
+    executions: Numbers
+    flows: Mapping[tuple[int, int], float]
+    warps: float
+    by_class: Mapping[str, float]
+    by_line: Mapping[Place, Mapping[str, float]]
+    residual: float
+
+    @property
+    def issue_slots(self) -> float:
+        """Warp instructions that were issued: what Nsight Compute calls smsp__inst_executed."""
+        return float(sum(self.by_class.values()))
+
+
+def map_counts(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> ExecutedCode:
+    """The executed machine code of a counted launch.
+
+    counted: the instructions of a profiled launch, dicts with `ptx_line`, `ptx`, `file`, `line`
+    and `counters`. A launch of which only some blocks were counted gives counts of those blocks.
+    """
+    equations = _Equations(code, [row for row in counted if row["function"] == code.entry])
+    executions, flows = equations.solve()
+    places = {row["ptx_line"]: (row["file"], row["line"]) for row in counted}
+    by_class: collections.Counter[str] = collections.Counter()
+    by_line: dict[Place, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for block, times in zip(code.blocks, executions.tolist(), strict=True):
+        if times <= 0:
+            continue
+        for instruction in block.instructions:
+            by_class[instruction.kind] += times
+            by_line[places.get(instruction.ptx_line, (None, None))][instruction.kind] += times
+    residual = equations.measure(executions)
+    warps = equations.warps
+    return ExecutedCode(code, executions, flows, warps, {**by_class}, {**by_line}, residual)
+
+
+def find_kept(text: str) -> tuple[tuple[str, ...], float]:
+    """(classes of machine instructions, weight) of a PTX instruction that ptxas keeps."""
+    found = OPCODE.match(text)
+    opcode = found[2] if found else ""
+    for pattern, kinds, weight in KEPT_PATTERNS:
+        if pattern.match(opcode):
+            return kinds, weight
+    return (), 0.0
+
+
+def count_parts(text: str, machine: Iterable[Instruction]) -> int:
+    """Machine instructions that one matrix product of PTX becomes: by the depth of both."""
+    wanted = SHAPE.search(text)
+    words = {word for each in machine for word in each.opcode.split(".") if word.isdecimal()}
+    if not wanted or len(words) != 1:
+        return 1
+    rows, columns, depth = map(int, wanted.groups())
+    for m in (64, 16, 8):
+        for n in (8,) if m < 64 else range(8, 264, 8):
+            for k in (4, 8, 16, 32, 64, 128, 256):
+                if f"{m}{n}{k}" in words:
+                    return max(1, rows * columns * depth // (m * n * k))
+    return 1
+
+
+class _Equations:
+    """The equations of one launch in the executions of the blocks."""
+
+    def __init__(self, code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> None:
+        self.code = code
+        self.count: dict[int, float] = {}
+        self.text: dict[int, str] = {}
+        for row in counted:
+            times = row["counters"].get("instructions.warp", 0)
+            line = row["ptx_line"]
+            if times >= self.count.get(line, 0):
+                self.count[line], self.text[line] = float(times), row["ptx"]
+        first = min(self.count, default=0)
+        self.warps = self.count.get(first, 0.0)
+        self.edges = self._list_edges()
+        self.width = len(code.blocks) + len(self.edges)
+        self.rows: list[tuple[dict[int, float], float, float]] = []  # coefficients, value, weight
+        self.anchors: list[tuple[dict[int, float], float]] = []
+        self._add_lines()
+        self._add_trips()
+        self.scale = self._guess()
+        self._add_flow()
+
+    # Variables: executions of blocks, then of edges that neither of their ends determines.
+    def _list_edges(self) -> dict[tuple[int, int], int]:
+        blocks = self.code.blocks
+        self.entered: dict[int, list[int]] = collections.defaultdict(list)
+        for i, block in enumerate(blocks):
+            if not block.cold:
+                for way in block.successors:
+                    self.entered[way].append(i)
+        self.called: dict[int, list[int]] = collections.defaultdict(list)
+        for i, block in enumerate(blocks):
+            if block.callee is not None and not block.cold:
+                self.called[block.callee].append(i)
+        free: dict[tuple[int, int], int] = {}
+        for i, block in enumerate(blocks):
+            ways = [way for way in block.successors if not blocks[way].cold]
+            for way in ways:
+                alone = len(self.entered[way]) == 1 and way != 0 and way not in self.called
+                if not block.cold and (len(ways) > 1 or block.leaves) and not alone:
+                    free[i, way] = len(blocks) + len(free)
+        return free
+
+    def _find_edge(self, i: int, way: int) -> int:
+        """The variable of an edge."""
+        if (i, way) in self.edges:
+            return self.edges[i, way]
+        ways = [each for each in self.code.blocks[i].successors if not self.code.blocks[each].cold]
+        return i if len(ways) == 1 and not self.code.blocks[i].leaves else way
+
+    def _add_lines(self) -> None:
+        """Equations of anchors, and hints of all other lines."""
+        made: dict[int, list[tuple[int, Instruction]]] = collections.defaultdict(list)
+        for i, block in enumerate(self.code.blocks):
+            if not block.cold:
+                for instruction in block.instructions:
+                    made[instruction.ptx_line].append((i, instruction))
+        self.copies: dict[int, dict[int, float]] = {}
+        for line, instructions in made.items():
+            if line not in self.count:
+                continue
+            kinds, weight = find_kept(self.text[line])
+            guarded = self.text[line].startswith("@")
+            kept = [(i, each) for i, each in instructions if each.kind in kinds]
+            if kept and all(guarded or not each.guarded for _, each in kept):
+                parts = count_parts(self.text[line], (each for _, each in kept))
+                sums: dict[int, float] = collections.defaultdict(float)
+                for i, _ in kept:
+                    sums[i] += 1.0 / parts
+                self.copies[line] = dict(sums)
+                self.rows.append((dict(sums), self.count[line], weight))
+                if weight == ANCHOR:
+                    self.anchors.append((dict(sums), self.count[line]))
+            else:
+                hints = dict.fromkeys({i for i, _ in instructions}, 1.0)
+                self.rows.append((hints, self.count[line], HINT))
+
+    def _add_trips(self) -> None:
+        """Where the copies of a loop's anchors lie in several blocks: who takes how many trips."""
+        for loop in self.code.loops:
+            inner = [
+                each for each in self.code.loops if each != loop and self._is_within(each, loop)
+            ]
+            most: dict[int, float] = {}
+            for line, copies in self.copies.items():
+                if loop.first <= line <= loop.last and not any(
+                    each.first <= line <= each.last for each in inner
+                ):
+                    for i, number in copies.items():
+                        most[i] = max(most.get(i, 0.0), number)
+            entries = sum(self.count.get(line, 0.0) for line in loop.entering)
+            trips = self.count.get(loop.first, 0.0)
+            if len(set(most.values())) < 2 or not 0 < entries <= trips:
+                continue
+            self._add_unrolled(most, entries, trips / entries)
+
+    @staticmethod
+    def _is_within(inner: Any, outer: Any) -> bool:
+        return bool(outer.first <= inner.first and inner.last <= outer.last)
+
+    def _add_unrolled(self, most: Mapping[int, float], entries: float, trips: float) -> None:
+        by_number: dict[float, list[int]] = collections.defaultdict(list)
+        for i, number in most.items():
+            by_number[number].append(i)
+        for number in sorted(by_number, reverse=True):
+            rounds = np.floor(trips / number + 1e-6)
+            trips -= rounds * number
+            row = dict.fromkeys(by_number[number], 1.0)
+            self.rows.append((row, float(rounds * entries), TRIPS))
+
+    def _guess(self) -> Numbers:
+        """A first estimate of the variables, by which equations are made relative."""
+        low = np.full(self.width, np.inf)
+        for row, value, weight in self.rows:
+            if weight > HINT:
+                for i, number in row.items():
+                    low[i] = min(low[i], value / number / len(row))
+        for row, value, weight in self.rows:
+            if weight == HINT:
+                for i in row:
+                    if not np.isfinite(low[i]):
+                        low[i] = value
+        low[0] = self.warps
+        for (i, way), variable in self.edges.items():
+            low[variable] = min(low[i], low[way])
+        return np.where(np.isfinite(low) & (low > 0), low, max(self.warps, 1.0))
+
+    def _add_flow(self) -> None:
+        blocks = self.code.blocks
+        self.rows.append(({0: 1.0}, self.warps, ANCHOR))
+        for i, block in enumerate(blocks):
+            if block.cold:
+                self.rows.append(({i: 1.0}, 0.0, ANCHOR))
+                continue
+            if i and (self.entered[i] or self.called[i]):
+                self._add_sum(
+                    i, [self._find_edge(each, i) for each in self.entered[i]] + self.called[i]
+                )
+            ways = [self._find_edge(i, way) for way in block.successors if not blocks[way].cold]
+            if ways and not block.leaves:
+                self._add_sum(i, ways)
+
+    def _add_sum(self, i: int, parts: Sequence[int]) -> None:
+        row: dict[int, float] = collections.defaultdict(float, {i: 1.0})
+        for each in parts:
+            row[each] -= 1.0
+        row = {key: number for key, number in row.items() if number}
+        if row:
+            self.rows.append((row, 0.0, FLOW))
+
+    def solve(self) -> tuple[Numbers, dict[tuple[int, int], float]]:
+        """Executions of the blocks, and flows of the edges."""
+        matrix = np.zeros((len(self.rows), self.width))
+        value = np.zeros(len(self.rows))
+        for r, (row, number, weight) in enumerate(self.rows):
+            unit = max(number, max(abs(c) * self.scale[i] for i, c in row.items()), 1e-9)
+            for i, coefficient in row.items():
+                matrix[r, i] = weight * coefficient * self.scale[i] / unit
+            value[r] = weight * number / unit
+        weights = np.array([weight for _, _, weight in self.rows])
+        damping = np.ones(len(self.rows))
+        answer = np.zeros(self.width)
+        for _ in range(ROUNDS):
+            answer = _solve_nonnegative(matrix * damping[:, None], value * damping)
+            missed = np.abs(matrix @ answer - value) / weights
+            damping = np.sqrt(TOLERANCE / np.maximum(missed, TOLERANCE))
+        found = answer * self.scale
+        flows = {
+            (i, way): float(found[self._find_edge(i, way)])
+            for i, block in enumerate(self.code.blocks)
+            for way in block.successors
+            if not block.cold and not self.code.blocks[way].cold
+        }
+        return found[: len(self.code.blocks)], flows
+
+    def measure(self, executions: Numbers) -> float:
+        """The share of all counts of anchors by which their copies miss them."""
+        missed = sum(
+            abs(sum(number * executions[i] for i, number in row.items()) - value)
+            for row, value in self.anchors
+        )
+        return float(missed / max(sum(value for _, value in self.anchors), 1.0))
+
+
+def _solve_nonnegative(matrix: Numbers, value: Numbers) -> Numbers:
+    """Least squares without negative unknowns, by exchange of those that are held at 0."""
+    square, right = matrix.T @ matrix, matrix.T @ value
+    square[np.diag_indices_from(square)] += 1e-9
+    free = np.ones(len(right), bool)
+    answer = np.zeros(len(right))
+    for _ in range(50):
+        answer[:] = 0.0
+        answer[free] = np.linalg.solve(square[np.ix_(free, free)], right[free])
+        pull = right - square @ answer
+        negative, wanted = free & (answer < -1e-12), ~free & (pull > 1e-9)
+        if not negative.any() and not wanted.any():
+            break
+        free = (free & ~negative) | wanted
+    return np.maximum(answer, 0.0)

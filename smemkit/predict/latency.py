@@ -1,0 +1,363 @@
+"""How long warps take that issue in order: a simulation of one partition of a multiprocessor.
+
+A partition issues one instruction a clock. A warp may issue its next instruction when the stall of
+its last one is over and the scoreboards of its wait mask have fallen (the control bits say both),
+when the pipe of the instruction is free, and at a barrier when the other warps of its block have
+come. Of several warps that may issue, the one that has waited longest does. Instructions of the
+load/store unit enter a queue of QUEUE places.
+
+Not modelled: misses of the instruction cache, conflicts of register banks, order of the warps by
+age. Warps of a block take the same path but for branches that only some of them take.
+"""
+
+from __future__ import annotations
+
+import collections
+import heapq
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import warp_path
+from .machine_code import NO_BARRIER
+from .opcode_classes import pipe_clocks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .executed import ExecutedCode
+    from .machine_code import Instruction
+
+QUEUE = 8  # instructions of the load/store unit that wait in a partition
+EVENTS = 60_000  # instructions that a simulation issues, about
+PATHS = 8  # different paths of warps
+# Class -> the field of Latencies, of what a scoreboard waits for.
+WAITS = {
+    "load.shared": "shared",
+    "matrix.shared": "shared",
+    "store.shared": "shared",
+    "atomic.shared": "atomic_shared",
+    "load.global": "global_load",
+    "load.local": "global_load",
+    "store.global": "shared",
+    "store.local": "shared",
+    "async": "global_load",
+    "atomic.global": "atomic_global",
+    "load.constant": "constant",
+    "texture": "texture",
+    "special": "special",
+    "convert": "special",
+    "double": "double",
+    "tensor": "tensor",
+    "shuffle": "shuffle",
+    "vote": "shuffle",
+    "special_register": "special_register",
+    "uniform": "uniform",
+    "barrier": "barrier",
+    "fence": "atomic_global",
+}
+QUEUED = {
+    *("load.shared", "store.shared", "atomic.shared", "matrix.shared", "load.global", "shuffle"),
+    *("store.global", "atomic.global", "load.local", "store.local", "async", "texture"),
+}
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Clocks from issue until a result can be used, of what has no fixed latency.
+
+    `global_load` is the mean over the launch's hits and misses, which the caller knows.
+    `atomic_global`: of atomics that return a value, and of fences. `barrier`: from the last arrival
+    to the first instruction behind it. `branch`: clocks that a branch that is taken holds its warp
+    beyond its stall. `read`: from service until the operands of a queued instruction may change.
+    """
+
+    shared: float
+    global_load: float
+    constant: float
+    special: float
+    double: float
+    tensor: float
+    shuffle: float
+    atomic_shared: float
+    atomic_global: float
+    texture: float
+    special_register: float
+    uniform: float
+    barrier: float
+    branch: float = 6.0
+    read: float = 8.0
+
+
+@dataclass(frozen=True)
+class WarpTimes:
+    """Clocks of one partition of a multiprocessor, from the start of its warps to their exit.
+
+    warps: resident at once. rounds: how often these were replaced by others, and the first. clocks:
+    for all together. issued: instructions, one a clock. by_wait: clocks in which nothing was
+    issued, by the class of what the next warp waited for; "stall" is a fixed latency,
+    "pipe.<class>" a pipe that was busy.
+    """
+
+    warps: int
+    rounds: int
+    clocks: float
+    issued: float
+    by_wait: Mapping[str, float]
+
+    @property
+    def exposed(self) -> float:
+        """Clocks in which no warp could issue."""
+        return self.clocks - self.issued
+
+
+class Step(NamedTuple):
+    """What the simulation needs of an instruction."""
+
+    kind: str
+    queued: bool
+    service: float
+    latency: float
+    stall: float
+    write_barrier: int
+    read_barrier: int
+    wait_mask: int
+    rendezvous: bool
+    group: int  # 1: ends a group of asynchronous copies; 2: waits until at most `left` are open
+    left: int
+
+
+def time_warps(
+    executed: ExecutedCode,
+    latencies: Latencies,
+    warps: int,
+    *,
+    warps_per_block: int = 1,
+    rounds: int = 1,
+    service: Mapping[str, float] | None = None,
+) -> WarpTimes:
+    """Clocks that the warps of one partition take, by a simulation of their issue.
+
+    warps: resident in the partition at once (a quarter of the multiprocessor's). warps_per_block:
+    those of one block that this partition has, which wait for each other at barriers. rounds: a
+    block that has ended is replaced until `rounds` times as many have run. service: {class, or
+    opcode: clocks for which an instruction of a warp occupies its pipe of the partition}; it adds
+    to `opcode_classes.pipe_clocks` of the code's architecture. For what the load/store unit serves
+    the caller gives the mean, such as four times the wavefronts of an access, as four partitions
+    share the unit.
+    """
+    clocks = {**pipe_clocks(executed.code.architecture), **(service or {})}
+    simulate = _Simulation(latencies, clocks, warps, max(1, warps_per_block), rounds)
+    loops = [loop for loop in warp_path.list_loops(executed) if loop.trips > 4]
+    length = executed.issue_slots / max(executed.warps, 1.0)
+    wanted = EVENTS / (warps * rounds)
+    loop = next((each for each in loops if each.instructions > 0.5 * length), None)
+    if length <= wanted or loop is None:
+        return simulate.run(executed)
+    rest = length - loop.instructions
+    once = loop.instructions / loop.trips
+    many = min(max((wanted - 2 * rest) / once / 1.5, 4.0), loop.trips)
+    few = max(many / 2, 2.0)
+    short = simulate.run(warp_path.shorten(executed, loop, few))
+    long = simulate.run(warp_path.shorten(executed, loop, many))
+    return _extend(short, long, (loop.trips - many) / (many - few))
+
+
+def _extend(short: WarpTimes, long: WarpTimes, steps: float) -> WarpTimes:
+    """What lies as many steps beyond the longer one as there is one between both."""
+
+    def beyond(a: float, b: float) -> float:
+        return b + steps * max(b - a, 0.0)
+
+    names = {*short.by_wait, *long.by_wait}
+    waits = {
+        name: beyond(short.by_wait.get(name, 0.0), long.by_wait.get(name, 0.0)) for name in names
+    }
+    clocks = beyond(short.clocks, long.clocks)
+    issued = beyond(short.issued, long.issued)
+    total = sum(waits.values())
+    part = max(clocks - issued, 0.0) / total if total > 0 else 0.0
+    waits = {name: part * value for name, value in waits.items()}
+    return WarpTimes(long.warps, long.rounds, clocks, issued, waits)
+
+
+def make_step(each: Instruction, latencies: Latencies, service: Mapping[str, float]) -> Step:
+    """An instruction, as a partition with these latencies and pipes treats it."""
+    word = each.opcode.partition(".")[0]
+    field = WAITS.get(each.kind)
+    left = each.operands.rpartition(",")[2].strip() if word == "DEPBAR" else ""
+    return Step(
+        kind=each.kind,
+        queued=each.kind in QUEUED,
+        service=service.get(each.opcode, service.get(each.kind, 1.0)),
+        latency=getattr(latencies, field) if field else 12.0,
+        stall=float(max(each.stall, 1)),
+        write_barrier=each.write_barrier,
+        read_barrier=each.read_barrier,
+        wait_mask=each.wait_mask,
+        rendezvous=each.kind == "barrier" and word == "BAR" and ".ARV" not in each.opcode,
+        group=1 if word == "LDGDEPBAR" else 2 if word == "DEPBAR" else 0,
+        left=int(left, 0) if left.startswith("0x") else 0,
+    )
+
+
+class _Warp:
+    __slots__ = ("at", "block", "groups", "open", "path", "reason", "since", "waits")
+
+    def __init__(self, path: Sequence[Step], block: int) -> None:
+        self.path, self.block, self.at = path, block, 0
+        self.waits = [(0.0, "")] * 6
+        self.open, self.groups = 0.0, collections.deque[float]()
+        self.reason, self.since = "start", 0.0
+
+
+class _Simulation:
+    """A partition with its pipes, and what it runs."""
+
+    def __init__(
+        self,
+        latencies: Latencies,
+        service: Mapping[str, float],
+        warps: int,
+        block: int,
+        rounds: int,
+    ) -> None:
+        self.latencies, self.service = latencies, service
+        self.block = min(block, warps)
+        self.slots = max(1, warps // self.block)
+        self.rounds = rounds
+
+    def run(self, executed: ExecutedCode) -> WarpTimes:
+        steps = [
+            [make_step(each, self.latencies, self.service) for each in block.instructions]
+            for block in executed.code.blocks
+        ]
+        self.paths = []
+        for i in range(min(PATHS, self.block * self.slots)):
+            blocks = warp_path.walk(executed, (i + 0.5) / min(PATHS, self.block * self.slots))
+            self.paths.append(self._join(executed, blocks, steps))
+        self.heap: list[tuple[float, int, _Warp]] = []
+        self.number = 0
+        self.waiting: dict[int, list[_Warp]] = collections.defaultdict(list)
+        self.alive: dict[int, int] = {}
+        self.left = self.slots * (self.rounds - 1)
+        self.free: dict[str, float] = {}
+        for block in range(self.slots):
+            self._start(block, 0.0)
+        return self._issue()
+
+    def _join(
+        self, executed: ExecutedCode, blocks: Sequence[int], steps: Sequence[Sequence[Step]]
+    ) -> list[Step]:
+        """The steps of a path; a branch that is taken holds the warp longer."""
+        path: list[Step] = []
+        for i, following in zip(blocks, [*blocks[1:], -1], strict=True):
+            path += steps[i]
+            if following not in (i + 1, -1) and path:
+                path[-1] = path[-1]._replace(stall=path[-1].stall + self.latencies.branch)
+        return path
+
+    def _start(self, block: int, now: float) -> None:
+        self.alive[block] = self.block
+        for _ in range(self.block):
+            warp = _Warp(self.paths[self.number % len(self.paths)], block)
+            self._push(warp, now)
+
+    def _push(self, warp: _Warp, ready: float) -> None:
+        self.number += 1
+        heapq.heappush(self.heap, (ready, self.number, warp))
+
+    def _issue(self) -> WarpTimes:
+        clock, issued, end = 0.0, 0.0, 0.0
+        lost: dict[str, float] = collections.defaultdict(float)
+        while self.heap:
+            ready, _, warp = heapq.heappop(self.heap)
+            step = warp.path[warp.at]
+            now = max(clock, ready)
+            free = self.free.get("queue" if step.queued else step.kind, 0.0)
+            start = free - QUEUE * step.service if step.queued else free
+            if start > now + 1e-9:
+                warp.reason = f"pipe.{step.kind}"
+                self._push(warp, start)
+                continue
+            if now > clock:
+                lost[warp.reason] += now - clock
+            clock, issued = now + 1.0, issued + 1.0
+            end = max(end, self._execute(warp, step, now))
+        clocks = max(end, clock)
+        lost["exit"] += clocks - clock
+        return WarpTimes(self.slots * self.block, self.rounds, clocks, issued, dict(lost))
+
+    def _execute(self, warp: _Warp, step: Step, now: float) -> float:
+        """Effects of an instruction that is issued now; when the warp is done with it."""
+        pipe = "queue" if step.queued else step.kind
+        begin = max(now, self.free.get(pipe, 0.0))
+        if step.service > 1.0 or step.queued:
+            self.free[pipe] = begin + step.service
+        done = begin + step.latency
+        if step.write_barrier != NO_BARRIER:
+            self._raise(warp, step.write_barrier, done, step.kind)
+        if step.read_barrier != NO_BARRIER:
+            read = begin + step.service + self.latencies.read
+            self._raise(warp, step.read_barrier, read, f"read.{step.kind}")
+        if step.kind == "async":
+            warp.open = max(warp.open, done)
+        warp.at += 1
+        ready, warp.reason = now + step.stall, "stall"
+        if step.group == 1:
+            warp.groups.append(warp.open)
+        elif step.group == 2:
+            while len(warp.groups) > step.left:
+                closed = warp.groups.popleft()
+                if closed > ready:
+                    ready, warp.reason = closed, "async"
+        if step.rendezvous:
+            self._meet(warp, ready)
+        elif warp.at < len(warp.path):
+            self._wait(warp, ready)
+        else:
+            self._leave(warp, now)
+        return now + 1.0
+
+    @staticmethod
+    def _raise(warp: _Warp, barrier: int, until: float, reason: str) -> None:
+        if barrier < 6 and until > warp.waits[barrier][0]:
+            warp.waits[barrier] = until, reason
+
+    def _wait(self, warp: _Warp, ready: float) -> None:
+        """Makes the warp ready for its next instruction."""
+        mask = warp.path[warp.at].wait_mask
+        for i in range(6):
+            if mask >> i & 1 and warp.waits[i][0] > ready:
+                ready, warp.reason = warp.waits[i]
+        self._push(warp, ready)
+
+    def _meet(self, warp: _Warp, ready: float) -> None:
+        """At a barrier: the last of the block's warps frees all."""
+        group = self.waiting[warp.block]
+        group.append(warp)
+        warp.since = ready
+        self._open(warp.block)
+
+    def _open(self, block: int) -> None:
+        group = self.waiting[block]
+        if not group or len(group) < self.alive[block]:
+            return
+        free = max(warp.since for warp in group) + self.latencies.barrier
+        self.waiting[block] = []
+        for warp in group:
+            warp.reason = "barrier"
+            if warp.at < len(warp.path):
+                self._wait(warp, free)
+            else:
+                self._leave(warp, free)
+
+    def _leave(self, warp: _Warp, now: float) -> None:
+        self.alive[warp.block] -= 1
+        if self.alive[warp.block]:
+            self._open(warp.block)
+        elif self.left > 0:
+            self.left -= 1
+            self._start(warp.block, now + 1.0)
+
+
+LATENCY_NAMES = tuple(field.name for field in fields(Latencies))

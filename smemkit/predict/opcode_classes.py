@@ -1,0 +1,139 @@
+"""The classes of machine instructions: which pipe of a multiprocessor serves an opcode, how fast.
+
+An opcode is looked up by its first word (`LDS` of `LDS.128`); where the rest of it decides, by the
+longest entry that it begins with (`IMAD.MOV` before `IMAD`). The rates are those of the CUDA C++
+Programming Guide, "Throughput of Native Arithmetic Instructions" (results a clock and
+multiprocessor), by compute capability; an instruction of a warp has 32 results, and a
+multiprocessor has four partitions of which each issues one instruction a clock.
+"""
+
+from __future__ import annotations
+
+PARTITIONS = 4  # of a multiprocessor, from compute capability 7.0 on
+WARP_SIZE = 32
+
+# Class -> what it holds.
+CLASSES = {
+    "fma": "additions, products and multiply-adds of float32",
+    "imad": "integer products and multiply-adds, which share the pipe of fma",
+    "half": "arithmetic of float16 and bfloat16 pairs",
+    "alu": "integer additions, logic, shifts, comparisons, selections, moves",
+    "double": "arithmetic of float64",
+    "special": "reciprocals, roots, exponentials, sines; counts of bits",
+    "convert": "conversions between types",
+    "tensor": "products of small matrices",
+    "load.shared": "LDS",
+    "store.shared": "STS",
+    "atomic.shared": "ATOMS",
+    "matrix.shared": "LDSM and STSM: small matrices from and to shared memory",
+    "load.global": "LDG, and loads through generic addresses",
+    "store.global": "STG, and stores through generic addresses",
+    "atomic.global": "ATOMG, RED, and atomics through generic addresses",
+    "load.local": "LDL",
+    "store.local": "STL",
+    "async": "copies from global to shared memory: LDGSTS, TMA",
+    "load.constant": "LDC: constant memory at computed addresses",
+    "texture": "textures and surfaces",
+    "shuffle": "SHFL: exchange between lanes",
+    "vote": "votes and matches of a warp",
+    "uniform": "arithmetic of the warp as a whole, by its own pipe",
+    "special_register": "S2R: reads of thread and block numbers",
+    "control": "branches, exits, calls, reconvergence",
+    "barrier": "barriers of the block",
+    "fence": "fences and waits for memory",
+    "empty": "NOP and hints",
+}
+
+_WORDS = {
+    "fma": "FADD FADD32I FFMA FFMA32I FFMA2 FADD2 FMUL2 FMUL FMUL32I FSWZADD",
+    "imad": "IMAD IMUL IMUL32I IDP IDP4A XMAD",
+    "half": "HADD2 HADD2_32I HFMA2 HFMA2_32I HMUL2 HMUL2_32I",
+    "alu": (
+        "IADD IADD3 IADD32I IABS ISETP IMNMX VIMNMX VIMNMX3 LEA LOP LOP3 LOP32I PLOP3 SHF SHL SHR"
+        " SEL FSEL FSET FSETP FMNMX FMNMX3 FCHK HSET2 HSETP2 HMNMX2 MOV MOV32I PRMT SGXT BMSK"
+        " P2R R2P PSETP BITEXTRACT VABSDIFF VABSDIFF4 VIADD VIADDMNMX ICMP ISCADD CSEL BREV CS2R LEPC"
+        " R2UR.OR I2FP IMAD.MOV UI2FP"
+    ),
+    "double": "DADD DFMA DMUL DSETP DMNMX",
+    "special": "MUFU FLO POPC RRO",
+    "convert": "F2F F2I I2F I2I FRND F2IP",
+    "tensor": (
+        "HMMA IMMA DMMA BMMA QMMA OMMA HGMMA IGMMA QGMMA BGMMA MOVM UTCHMMA UTCIMMA UTCQMMA UTCOMMA"
+    ),
+    "load.shared": "LDS",
+    "store.shared": "STS STAS",
+    "atomic.shared": "ATOMS SYNCS",
+    "matrix.shared": "LDSM STSM",
+    "load.global": "LDG LD LDTM",
+    "store.global": "STG ST STTM",
+    "atomic.global": "ATOM ATOMG RED REDG REDAS CCTL CCTLL CCTLT",
+    "load.local": "LDL",
+    "store.local": "STL",
+    "async": "LDGSTS UBLKCP UBLKPF UBLKRED UTMALDG UTMASTG UTMAREDG UTMAPF UTMACCTL",
+    "load.constant": "LDC LDCU ULDC",
+    "texture": "TEX TLD TLD4 TMML TXD TXQ SULD SUST SUATOM SURED",
+    "shuffle": "SHFL",
+    "vote": "VOTE VOTEU MATCH REDUX CREDUX",
+    "uniform": (
+        "UBMSK UBREV UCLEA UFLO UIADD3 UIADD UIMAD UISETP UIMNMX UVIMNMX ULEA ULOP ULOP3 ULOP32I"
+        " UMOV UP2UR UPLOP3 UPOPC UPRMT UPSETP UR2UP USEL USGXT USHF USHL USHR R2UR UVIADD UFADD"
+        " UFFMA UFMUL UFSETP UFSEL UFMNMX UF2F UF2I UF2FP UI2F UFRND UCGABAR_ARV UCGABAR_WAIT"
+        " ELECT USETMAXREG"
+    ),
+    "special_register": "S2R S2UR",
+    "control": (
+        "BRA BRX BRXU BRANCH JMP JMX JMXU CALL RET EXIT BREAK BSSY BSYNC BMOV BPT KILL NANOSLEEP"
+        " RPCMOV WARPSYNC YIELD RTT ACQBULK ENDCOLLECTIVE BSYNC.RECONVERGENT"
+    ),
+    "barrier": "BAR B2R",
+    "fence": "MEMBAR ERRBAR FENCE LDGDEPBAR DEPBAR ARRIVES WARPGROUP WARPGROUPSET CCTL.IVALL",
+    "empty": "NOP PMTRIG SETCTAID SETLMEMBASE GETLMEMBASE",
+}
+OPCODES = {word: name for name, words in _WORDS.items() for word in words.split()}
+
+# Moves that ptxas makes of products so that the pipe of fma shares the work stay products: they
+# occupy that pipe. HFMA2.MMA runs in the pipe of fma too.
+OPCODES |= {"IMAD.MOV": "imad", "F2FP": "alu", "F2IP": "alu"}
+
+
+def classify(opcode: str) -> str | None:
+    """The class of an opcode with its suffixes, such as "LDS.128"; None where it is not known."""
+    name = opcode
+    while name:
+        found = OPCODES.get(name)
+        if found:
+            return found
+        name = name.rpartition(".")[0]
+    return None
+
+
+# Results a clock and multiprocessor, by compute capability. What is not named is served by the
+# load/store unit or the front end, whose limits are wavefronts, sectors and issue slots.
+#                      fma  imad half alu double special convert
+_RATES = {
+    "75": (64, 64, 128, 64, 2, 16, 16),
+    "80": (64, 64, 256, 64, 32, 16, 16),
+    "86": (128, 64, 128, 64, 2, 16, 16),
+    "87": (128, 64, 128, 64, 2, 16, 16),
+    "89": (128, 64, 128, 64, 2, 16, 16),
+    "90": (128, 64, 256, 64, 64, 16, 16),
+    "100": (128, 64, 256, 64, 64, 16, 16),
+    "103": (128, 64, 256, 64, 2, 16, 16),
+    "120": (128, 128, 128, 128, 2, 16, 16),
+    "121": (128, 128, 128, 128, 2, 16, 16),
+}
+_RATED = ("fma", "imad", "half", "alu", "double", "special", "convert")
+_SHUFFLES = 32  # results a clock: SHFL; votes go through the pipe of alu
+_UNIFORM = 2  # clocks that the uniform pipe of a partition is occupied by an instruction
+
+
+def pipe_clocks(architecture: str) -> dict[str, float]:
+    """{class: clocks for which a warp instruction occupies its pipe of one partition}.
+
+    architecture: as in "90", "90a" or "86". KeyError where its rates are not known.
+    """
+    rates = dict(zip(_RATED, _RATES[architecture.rstrip("af")], strict=True))
+    rates["shuffle"] = _SHUFFLES
+    rates["vote"] = rates["alu"]
+    clocks = {name: PARTITIONS * WARP_SIZE / rate for name, rate in rates.items()}
+    return clocks | {"uniform": float(_UNIFORM)}

@@ -1,0 +1,126 @@
+"""The simulation of issue, against clocks counted by hand."""
+
+import numpy as np
+import pytest
+
+from smemkit.predict import executed, latency, machine_code, warp_path
+
+Instruction, Block = machine_code.Instruction, machine_code.Block
+
+LATENCIES = latency.Latencies(
+    **(
+        dict.fromkeys(latency.LATENCY_NAMES, 20.0)
+        | {"shared": 30.0, "branch": 0.0, "barrier": 10.0}
+    )
+)
+FREE = dict.fromkeys(("alu", "fma", "imad", "load.shared", "shuffle"), 1.0)
+
+
+def step(opcode, stall=1, write=7, wait=0, read=7):
+    kind = machine_code.classify(opcode)
+    return Instruction(opcode, kind, False, 1, stall, False, write, read, wait)
+
+
+def run(*blocks, warps=1, passes=None, flows=None, counted=1.0, service=None, **options):
+    """Clocks of code whose blocks follow each other, each executed as often as `passes` says."""
+    made, last = [], len(blocks) - 1
+    for i, instructions in enumerate(blocks):
+        successors = () if i == last else (i + 1,)
+        if flows:
+            successors = tuple(way for start, way in flows if start == i)
+        made.append(Block(tuple(instructions), successors, leaves=i == last))
+    code = machine_code.MachineCode("f", "90", tuple(made))
+    passes = np.array(passes or [1.0] * len(made))
+    slots = {"all": float(sum(p * len(b) for p, b in zip(passes, blocks, strict=True)))}
+    flows = flows or {(i, i + 1): 1.0 for i in range(last)}
+    whole = executed.ExecutedCode(code, passes, flows, counted, slots, {}, 0.0)
+    return latency.time_warps(
+        whole, LATENCIES, warps, service={**FREE, **(service or {})}, **options
+    )
+
+
+EXIT = step("EXIT")
+
+
+def test_stalls_hold_a_lone_warp():
+    # at 0, 4, 8, and the exit at 12
+    found = run([step("FADD", 4), step("FADD", 4), step("FADD", 4), EXIT])
+    assert (found.clocks, found.issued, found.exposed) == (13.0, 4.0, 9.0)
+    assert found.by_wait["stall"] == 9.0
+
+
+def test_other_warps_fill_the_stalls():
+    found = run([step("FADD", 4), step("FADD", 4), step("FADD", 4), EXIT], warps=4)
+    assert (found.clocks, found.exposed) == (16.0, 0.0)
+
+
+def test_scoreboard_waits_for_the_load():
+    # the load at 0 falls at 30; the addition waits for it
+    found = run([step("LDS", 2, write=0), step("IADD3", 2), step("FADD", 4, wait=1), EXIT])
+    assert found.clocks == 30 + 4 + 1
+    assert found.by_wait["load.shared"] == 27.0
+
+
+def test_busy_pipe_holds_warps_back():
+    # 8 instructions that occupy their pipe for 4 clocks; the last is issued at 28, the exit at 29
+    found = run([step("MUFU.EX2") for _ in range(8)] + [EXIT], service={"special": 4.0})
+    assert found.clocks == 30.0
+    assert found.by_wait["pipe.special"] == 21.0
+
+
+def test_queue_of_the_load_unit_takes_some_at_once():
+    few = run([step("LDS") for _ in range(8)] + [EXIT], service={"load.shared": 4.0})
+    many = run([step("LDS") for _ in range(40)] + [EXIT], service={"load.shared": 4.0})
+    assert few.clocks == 9.0
+    # the queue has room for the last one when 8 are before it: 4 * (39 - 8)
+    assert many.clocks == 4 * (39 - latency.QUEUE) + 2
+
+
+def test_barrier_waits_for_the_last_warp_of_the_block():
+    code = [step("FADD", 6), step("BAR.SYNC"), step("FADD"), EXIT]
+    # two warps come to the barrier at 6 and 7, and are free at 8 + 10
+    found = run(code, warps=2, warps_per_block=2)
+    assert found.clocks == 7 + 1 + 10 + 4
+    assert found.by_wait["barrier"] == 10.0
+
+
+def test_blocks_are_replaced_when_they_end():
+    code = [step("FADD", 4), step("FADD", 4), EXIT]
+    assert run(code, rounds=3).clocks == 3 * 9.0
+
+
+def test_groups_of_copies_are_waited_for():
+    copy, close = step("LDGSTS"), step("LDGDEPBAR")
+    wait = step("DEPBAR.LE")._replace(operands="SB0, 0x0")
+    found = run([copy, close, wait, step("FADD"), EXIT])
+    assert found.clocks == 20 + 2
+
+
+def test_loop_takes_its_trips():
+    body = [step("FADD", 4), step("BRA", 1)]
+    flows = {(0, 1): 1.0, (1, 1): 9.0, (1, 2): 1.0}
+    found = run([step("MOV")], body, [EXIT], passes=[1.0, 10.0, 1.0], flows=flows)
+    assert found.issued == 1 + 20 + 1
+    assert found.clocks == 1 + 10 * 5 + 1
+
+
+def test_long_loop_is_extrapolated():
+    body = [step("FADD", 4), step("BRA", 1)]
+    trips = 1e6
+    flows = {(0, 1): 1.0, (1, 1): trips - 1, (1, 2): 1.0}
+    found = run([step("MOV")], body, [EXIT], passes=[1.0, trips, 1.0], flows=flows)
+    assert found.clocks == pytest.approx(5 * trips + 2, rel=1e-3)
+    assert found.issued == pytest.approx(2 * trips + 2, rel=1e-3)
+
+
+def test_branch_that_one_warp_in_four_takes():
+    code = ([step("BRA")], [step("FADD")] * 8, [EXIT])
+    flows = {(0, 1): 1.0, (0, 2): 3.0, (1, 2): 1.0}
+    found = run(*code, warps=4, passes=[4.0, 1.0, 4.0], flows=flows, counted=4.0)
+    assert found.issued == 4 + 8 + 4
+
+
+def test_shares_of_a_path():
+    ways = [(1, 3.0), (2, 1.0)]
+    found = [warp_path._take(ways, visit, warp_path.ALMOST_ONE) for visit in range(8)]
+    assert found == [1, 1, 1, 2, 1, 1, 1, 2]
