@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from typing import TYPE_CHECKING, overload
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .._types import Backend, DeviceLike, StreamLike
 
 BYTE_BINS = 256
+EDGES_KEPT = 65536  # of how many bins edges are kept at most
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
 
 
@@ -96,6 +98,22 @@ def _extremes(x: DeviceArray) -> NDArray[Any]:
         return numpy.empty(0, x.dtype)
     ends = [_core.asnumpy(_core.reduce(x, op=op)) for op in ("min", "max")]
     return numpy.array(ends, x.dtype)
+
+
+def _list_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
+    """numpy.histogram_bin_edges in float64; those of plain numbers are kept for the next call."""
+    is_plain = type(bins) is int and bins <= EDGES_KEPT and type(range) is tuple and len(range) == 2
+    if is_plain and all(type(end) in (int, float) for end in range):
+        return _list_even_edges(x.dtype, bins, *range)
+    return _make_edges(x, bins, range)
+
+
+@functools.lru_cache(maxsize=16)
+def _list_even_edges(dtype: Any, bins: int, low: float, high: float) -> NDArray[Any]:
+    """The edges do not depend on the elements, but NumPy rounds them to their type."""
+    edges = _make_edges(numpy.empty(0, dtype), bins, (low, high))
+    edges.flags.writeable = False
+    return edges
 
 
 def _make_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
@@ -231,7 +249,7 @@ def _count(
     if x.dtype == numpy.uint8:
         edges: Any = _byte_edges(bins, range)
     elif x.dtype.newbyteorder("=") in (numpy.float32, numpy.int32):
-        edges = _make_edges(x, bins, range)
+        edges = _list_edges(x, bins, range)
     else:
         raise _core.ArgumentTypeError(
             f"histogram: x has the type {x.dtype}; accepted are: uint8 float32 int32"
