@@ -527,6 +527,30 @@ def histogram(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
+def histogram_weighted(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
+    x: DeviceArray,
+    weights: DeviceArray,
+    edges: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+) -> DeviceArray: ...
+@overload
+def histogram_weighted(
+    x: ArrayLike,
+    weights: ArrayLike,
+    edges: ArrayLike,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
 def vector_add(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     y: DeviceArray,

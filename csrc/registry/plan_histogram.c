@@ -1,4 +1,4 @@
-/* Plans of histogram: kernels that add to counts of 0. */
+/* Plans of histogram and histogram_weighted: kernels that add to counts and sums of 0. */
 #include "registry/plan_persistent.h"
 
 #include <string.h>
@@ -27,9 +27,9 @@ static smk_status check_bins(const smk_request *request, smk_error *error)
     return SMK_OK;
 }
 
-/* The words of a block's copies, as in histogram/shared.cu, histogram/lane.cu and histogram/even.cu. More bins are counted in windows of
- * that size, and x is read once for each window. */
-enum { SHARED_WORDS = 4096, LANE_WORDS = 8192, EVEN_WIDTH = 8000 };
+/* The numbers of a block's copies, as in histogram/shared.cu, histogram/lane.cu, histogram/even.cu and
+ * histogram_weighted/shared.cu. More bins are counted in windows of that size, and x is read once for each window. */
+enum { SHARED_WORDS = 4096, LANE_WORDS = 8192, EVEN_WIDTH = 8000, WEIGHTED_SUMS = 2048 };
 
 /* The number of bins at which global additions have half the speed that they have with many bins, where threads rarely
  * address one word. Measured on an H200. */
@@ -82,6 +82,12 @@ static smk_status plan_persistent(const smk_request *request, int64_t block_byte
 smk_status smk_plan_histogram_shared(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     return plan_persistent(request, INT64_C(256) * 16, 8, SHARED_WORDS, plan, error);
+}
+
+/* The same, with an element and its weight a thread at a time. */
+smk_status smk_plan_histogram_weighted(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    return plan_persistent(request, INT64_C(256) * 16, 8, WEIGHTED_SUMS, plan, error);
 }
 
 /* 1024 threads with a read of 16 bytes at least; the memory of one block's copies is enough for a multiprocessor. */

@@ -1,6 +1,7 @@
 from .._core import conv2d as conv2d
 from .._core import dot as dot
 from .._core import gemm as gemm
+from .._core import histogram_weighted as histogram_weighted
 from .._core import reduce_axis as reduce_axis
 from .._core import scan as scan
 from .._core import smooth as smooth
@@ -19,6 +20,7 @@ __all__ = [
     "gather",
     "gemm",
     "histogram",
+    "histogram_weighted",
     "reduce",
     "reduce_axis",
     "scan",

@@ -24,12 +24,12 @@ EDGES_KEPT = 65536  # of how many bins edges are kept at most
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
 
 
-def _refuse_masked(x: Any) -> None:
+def _refuse_masked(x: Any, name: str = "x") -> None:
     """ArgumentTypeError for an array that hides elements, which would enter the edges."""
     if numpy.ma.is_masked(x):
         raise _core.ArgumentTypeError(
-            "histogram: x is a masked array that hides elements, and kernels know no mask: fill it "
-            "(x.filled(value)) or leave out what it hides (x.compressed()) first"
+            f"histogram: {name} is a masked array that hides elements, and kernels know no mask: "
+            f"fill it ({name}.filled(value)) or leave out what it hides ({name}.compressed()) first"
         )
 
 
@@ -146,6 +146,7 @@ def histogram(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer to
     bins: int | ArrayLike = 256,
     range: tuple[float, float] | None = None,
     *,
+    weights: ArrayLike | DeviceArray | None = None,
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: Backend | None = None,
@@ -158,6 +159,7 @@ def histogram(
     bins: int | ArrayLike = 256,
     range: tuple[float, float] | None = None,
     *,
+    weights: ArrayLike | DeviceArray | None = None,
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: Backend | None = None,
@@ -169,13 +171,14 @@ def histogram(
     bins: Any = 256,
     range: Any = None,
     *,
+    weights: Any = None,
     variant: str = "auto",
     out: Any = None,
     backend: Backend | None = None,
     device: DeviceLike | None = None,
     stream: StreamLike | None = None,
 ) -> Any:
-    """Count how many elements lie in each bin, as numpy.histogram does.
+    """Count how many elements lie in each bin, as numpy.histogram does, or add up their weights.
 
     A bin holds what is not below its left edge and below its right one; the last bin holds its
     right edge too. NaN is in no bin, and needs a range. numpy.histogram_bin_edges(x, bins, range)
@@ -193,10 +196,15 @@ def histogram(
     range : (lower, upper), optional
         The ends of the first and of the last bin; what lies outside is not counted. By default the
         least and the greatest element. For uint8 None, (0, 256) or (0, 255), which mean the same.
+    weights : array-like or DeviceArray, optional
+        A number for each element of x, of its shape: bins hold the sums of the weights of their
+        elements. They are added in float64, on a GPU in the order in which its blocks come by: the
+        last bits of sums that are not exact can differ from call to call.
     variant : str
-        A key of smemkit.variants("histogram"), or "auto": the fastest that takes the call.
+        A key of smemkit.variants("histogram"), with weights of
+        smemkit.variants("histogram_weighted"); or "auto": the fastest that takes the call.
     out : numpy.ndarray or DeviceArray, optional
-        Takes the counts: int64, one for each bin; of the same kind as x.
+        Takes the counts, int64, or the sums, float64: one for each bin; of the same kind as x.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of smemkit.get_backend(), or that of x.
     device : int, str or Device, optional
@@ -207,16 +215,18 @@ def histogram(
 
     Shapes
     ------
-    Any -> (bins,)
+    Any -> (bins,); with weights: any, the same -> (bins,)
 
     Returns
     -------
-    The counts, int64: a numpy.ndarray, or a DeviceArray where x is one.
+    The counts, int64, or the sums of weights, float64: a numpy.ndarray, or a DeviceArray where x is
+    one.
 
     Raises
     ------
     ArgumentError (ValueError) for bins, a range or a variant that cannot be; ArgumentTypeError
-    (TypeError) for another element type; ShapeError (ValueError) for an out of another shape;
+    (TypeError) for another element type, and for weights that are no real numbers or that lie
+    elsewhere than x; ShapeError (ValueError) for an out or weights of another shape;
     OutOfMemoryError; BackendError and CudaError (RuntimeError) where the machine fails.
 
     Example
@@ -225,21 +235,41 @@ def histogram(
     >>> x = numpy.array([0.5, 1.5, 1.75, 3], dtype="float32")
     >>> smemkit.histogram(x, 3, (0, 3), backend="sim").tolist()
     [1, 2, 1]
+    >>> smemkit.histogram(x, 3, (0, 3), weights=[1, 2, 0.5, 8], backend="sim").tolist()
+    [1.0, 2.5, 8.0]
     """
+    how = {"variant": variant, "backend": backend, "device": device, "stream": stream}
     with contextlib.nullcontext() if stream is None else _core.Stream(stream):
-        return _count(x, bins, range, variant, out, backend, device, stream)
+        return _count(x, bins, range, weights, out, how)
 
 
-def _count(
-    x: Any,
-    bins: Any,
-    range: Any,
-    variant: str,
-    out: Any,
-    backend: Backend | None,
-    device: DeviceLike | None,
-    stream: StreamLike | None,
-) -> Any:
+def _take_weights(weights: Any, x: Any) -> Any:
+    """The weights in float64 and in one dimension, on the machine of x; typed errors if not."""
+    on_device = isinstance(x, _core.DeviceArray)
+    if isinstance(weights, _core.DeviceArray) and not on_device:
+        raise _core.ArgumentTypeError(
+            "histogram: weights is a DeviceArray and x is not: pass both in the same place "
+            "(smemkit.asarray, smemkit.asnumpy)"
+        )
+    if not isinstance(weights, _core.DeviceArray):
+        _refuse_masked(weights, "weights")
+        try:
+            weights = numpy.asarray(weights)
+        except ValueError as error:  # lengths that differ
+            raise _core.ArgumentError(f"histogram: weights: {error}") from error
+    if weights.dtype.kind not in "biuf":
+        raise _core.ArgumentTypeError(
+            f"histogram: weights has the type {weights.dtype}; real numbers are needed"
+        )
+    if tuple(weights.shape) != tuple(x.shape):
+        raise _core.ShapeError(
+            f"histogram: weights has the shape {tuple(weights.shape)}, x has {tuple(x.shape)}"
+        )
+    flat = weights.astype("float64").reshape(-1)
+    return flat if isinstance(flat, _core.DeviceArray) or not on_device else _core._beside(x, flat)
+
+
+def _count(x: Any, bins: Any, range: Any, weights: Any, out: Any, how: dict[str, Any]) -> Any:
     """histogram, on the stream of the thread."""
     on_device = isinstance(x, _core.DeviceArray)
     if not on_device:
@@ -254,12 +284,14 @@ def _count(
         raise _core.ArgumentTypeError(
             f"histogram: x has the type {x.dtype}; accepted are: uint8 float32 int32"
         )
+    operands, family, result = [x], _core.histogram, "int64"
+    if weights is not None:
+        operands, family = [x.reshape(-1), _take_weights(weights, x)], _core.histogram_weighted
+        result = "float64"
     if on_device:
         if out is None:
-            out = _core._beside(x, edges.size - 1, "int64")
+            out = _core._beside(x, edges.size - 1, result)
         edges = _core._beside(x, edges)
     elif out is None:
-        out = numpy.empty(edges.size - 1, "int64")
-    return _core.histogram(
-        x, edges, variant=variant, out=out, backend=backend, device=device, stream=stream
-    )
+        out = numpy.empty(edges.size - 1, result)
+    return family(*operands, edges, out=out, **how)

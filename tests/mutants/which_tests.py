@@ -122,6 +122,7 @@ WIDER = [
     "tests/kernels/test_transpose.py",
     "tests/kernels/test_conv2d.py",
     "tests/kernels/test_histogram.py",
+    "tests/kernels/test_histogram_weighted.py",
     "tests/kernels/test_scan.py",
     "tests/kernels/test_sort.py",
     "tests/kernels/test_dot.py",

@@ -99,6 +99,7 @@ def use_families(x: smemkit.DeviceArray) -> None:
     print(smemkit.dot(a[0], a[0]), smemkit.smooth(a[0]), smemkit.conv2d(a, a[:3, :3], "reflect"))
     print(smemkit.vector_add(a[0], a[0], backend="sim"), smemkit.gather(a[0], [0, 1]))
     assert_type(smemkit.histogram(a.ravel(), 16, (0.0, 1.0)), numpy.ndarray[Any, Any])
+    assert_type(smemkit.histogram(a, 16, weights=a), numpy.ndarray[Any, Any])
     assert_type(smemkit.transpose(x), smemkit.DeviceArray)
     try:
         functions.gather(a[0], [99], out=numpy.empty(1, "float32"))

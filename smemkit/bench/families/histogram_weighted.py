@@ -1,0 +1,95 @@
+"""histogram_weighted: the sum of the weights of the elements in each bin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy
+
+from ._workload import HIGH, LOW, Record, Workload, compare, draw_halves, list_chunks
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..._types import HostArray
+    from ..types import Call, Operands, Random, Sizes
+    from ._workload import Hold
+
+BYTE_BINS = 256
+
+
+class HistogramWeighted(Workload):
+    """histogram_weighted of numbers that are spread evenly over the bins; sums are exact."""
+
+    family = "histogram_weighted"
+    usual_dtype = "uint8"
+    usual_sizes = {"e": BYTE_BINS + 1, "b": BYTE_BINS}
+    target_rank = 3
+    records = (Record(1 << 24, {}, main=True), Record(1 << 20, {}))
+    tied = ("e", "b")
+    sizes = ({"n": 8192, "e": 257, "b": 256}, {"n": 5003, "e": 257, "b": 256})
+
+    @classmethod
+    def spread(cls, n: int) -> tuple[int, ...]:
+        """n elements, 256 bins."""
+        return n, *cls.usual_sizes.values()
+
+    @classmethod
+    def find_conflict(cls, shape: tuple[int, ...], dtype: str) -> str | None:
+        if shape[1] != shape[2] + 1:
+            return f"{shape[2]} bins have {shape[2] + 1} edges, not {shape[1]}"
+        if dtype == "uint8" and shape[2] != BYTE_BINS:
+            return f"bytes have {BYTE_BINS} bins, not {shape[2]}"
+        return None
+
+    @property
+    def result_dtype(self) -> str:
+        return "float64"
+
+    @property
+    def nbytes(self) -> int:
+        return (self.itemsize + 8) * self.shape[0]
+
+    def make_inputs(self, rng: numpy.random.Generator) -> tuple[HostArray, ...]:
+        n, _, bins = self.shape
+        dtype = numpy.dtype(self.dtype)
+        edges = numpy.linspace(0, 1.0 if dtype.kind == "f" else float(bins), bins + 1)
+        x = rng.random(n, dtype) if dtype.kind == "f" else rng.integers(0, bins, n, dtype)
+        return x, draw_halves(rng, n, "float64"), edges
+
+    @staticmethod
+    def oracle(x: HostArray, weights: HostArray, edges: HostArray) -> HostArray:
+        return numpy.histogram(x, edges, weights=weights)[0]
+
+    def expect(self, inputs: Operands) -> HostArray:
+        sums = numpy.zeros(self.shape[2])
+        for part in list_chunks(self.shape[0]):
+            sums += self.compute((inputs[0][part], inputs[1][part], inputs[2]))
+        return sums
+
+    def find_fault(self, expected: HostArray, result: HostArray) -> str | None:
+        return compare(result, expected, 0, "bin")
+
+    @classmethod
+    def complete_sizes(cls, sizes: Sizes, dtype: str) -> Sizes:
+        bins = BYTE_BINS if dtype == "uint8" else sizes["b"]
+        return {**sizes, "b": bins, "e": bins + 1}
+
+    @classmethod
+    def adjust_small(cls, arrays: list[HostArray], sizes: Sizes, random: Random) -> None:
+        if arrays[0].dtype == numpy.uint8:
+            arrays[2] = numpy.arange(BYTE_BINS + 1.0)
+        else:  # some elements lie outside
+            arrays[2] = numpy.linspace(LOW + 1, HIGH, sizes["e"])
+
+    def call_cupy(self, cupy: Any, filters: Any, x: Any, out: Any, hold: Hold) -> Call | None:
+        def count() -> None:
+            hold(cupy.histogram(x[0], x[2], weights=x[1])[0])
+
+        return count
+
+    def call_torch(self, torch: Any, x: Any, out: Any, hold: Hold) -> Call | None:
+        def count() -> None:
+            hold(torch.bincount(x[0], x[1], minlength=BYTE_BINS))
+
+        return count if self.dtype == "uint8" else None
