@@ -17,12 +17,12 @@ static smk_status check_bins(const smk_request *request, smk_error *error)
     const long long edges = (long long)request->dimensions[DIMENSION_E];
     const long long bins = (long long)request->dimensions[DIMENSION_B];
     if (edges < 1 || edges - 1 != bins) {
-        return smk_status_fail(error, SMK_SHAPE, "histogram: %lld edges do not bound the %lld bins of out", edges,
-                               bins);
+        return smk_status_fail(error, SMK_SHAPE, "%s: %lld edges do not bound the %lld bins of out",
+                               request->family->name, edges, bins);
     }
     if (strcmp(request->type, "uint8") == 0 && bins != BYTE_BINS) {
-        return smk_status_fail(error, SMK_ARGUMENT, "histogram: uint8 is counted by value, in %d bins, not %lld",
-                               BYTE_BINS, bins);
+        return smk_status_fail(error, SMK_ARGUMENT, "%s: uint8 is counted by value, in %d bins, not %lld",
+                               request->family->name, BYTE_BINS, bins);
     }
     return SMK_OK;
 }

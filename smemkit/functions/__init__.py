@@ -6,11 +6,11 @@ The families are those of csrc/registry/families.def; type checkers read __init_
 from .. import _core
 from .._public import publish
 from ._gather import ArgumentIndexError, gather
-from ._histogram import histogram
+from ._histogram import histogram, histogram_weighted
 from ._reduce import reduce
 from ._transpose import transpose
 
-__all__ = ["ArgumentIndexError", "gather", "histogram", "reduce", "transpose"]
+__all__ = ["ArgumentIndexError", "gather", "histogram", "histogram_weighted", "reduce", "transpose"]
 
 for _name, _facts in _core.families().items():
     if _facts["signature"] and _name not in __all__:

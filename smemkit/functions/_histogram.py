@@ -284,14 +284,75 @@ def _count(x: Any, bins: Any, range: Any, weights: Any, out: Any, how: dict[str,
         raise _core.ArgumentTypeError(
             f"histogram: x has the type {x.dtype}; accepted are: uint8 float32 int32"
         )
-    operands, family, result = [x], _core.histogram, "int64"
+    result = "int64" if weights is None else "float64"
     if weights is not None:
-        operands, family = [x.reshape(-1), _take_weights(weights, x)], _core.histogram_weighted
-        result = "float64"
+        weights = _take_weights(weights, x)
     if on_device:
         if out is None:
             out = _core._beside(x, edges.size - 1, result)
         edges = _core._beside(x, edges)
     elif out is None:
         out = numpy.empty(edges.size - 1, result)
-    return family(*operands, edges, out=out, **how)
+    if weights is None:
+        return _core.histogram(x, edges, out=out, **how)
+    return _core.histogram_weighted(x.reshape(-1), weights, edges, out=out, **how)
+
+
+@overload
+def histogram_weighted(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
+    x: DeviceArray,
+    weights: ArrayLike | DeviceArray,
+    bins: int | ArrayLike = 256,
+    range: tuple[float, float] | None = None,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: Backend | None = None,
+    device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
+) -> DeviceArray: ...
+@overload
+def histogram_weighted(
+    x: ArrayLike,
+    weights: ArrayLike,
+    bins: int | ArrayLike = 256,
+    range: tuple[float, float] | None = None,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: Backend | None = None,
+    device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+def histogram_weighted(
+    x: Any, weights: Any, bins: Any = 256, range: Any = None, **options: Any
+) -> Any:
+    """Add up the weights of the elements in each bin: histogram(x, bins, range, weights=weights).
+
+    Parameters
+    ----------
+    x, weights, bins, range, options
+        As those of smemkit.histogram, which says more.
+
+    Shapes
+    ------
+    Any, the same -> (bins,)
+
+    Returns
+    -------
+    The sums of weights, float64: a numpy.ndarray, or a DeviceArray where x is one.
+
+    Raises
+    ------
+    As smemkit.histogram.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> x = numpy.array([0.5, 1.5, 1.75], dtype="float32")
+    >>> smemkit.histogram_weighted(x, [1, 2, 0.5], 3, (0, 3), backend="sim").tolist()
+    [1.0, 2.5, 0.0]
+    """
+    if weights is None:
+        raise _core.ArgumentTypeError("histogram_weighted: weights is None; numbers are needed")
+    return histogram(x, bins, range, weights=weights, **options)

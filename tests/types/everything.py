@@ -100,6 +100,7 @@ def use_families(x: smemkit.DeviceArray) -> None:
     print(smemkit.vector_add(a[0], a[0], backend="sim"), smemkit.gather(a[0], [0, 1]))
     assert_type(smemkit.histogram(a.ravel(), 16, (0.0, 1.0)), numpy.ndarray[Any, Any])
     assert_type(smemkit.histogram(a, 16, weights=a), numpy.ndarray[Any, Any])
+    assert_type(smemkit.histogram_weighted(a, a, 16), numpy.ndarray[Any, Any])
     assert_type(smemkit.transpose(x), smemkit.DeviceArray)
     try:
         functions.gather(a[0], [99], out=numpy.empty(1, "float32"))

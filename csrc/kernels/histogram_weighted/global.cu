@@ -1,7 +1,7 @@
 // histogram_weighted / global
 //
-// What     sums[bin] += weights[i] for each x[i] in that bin. sums is 0 beforehand. Bytes are their own bin; others lie in
-//          bin i where edges[i] <= x < edges[i + 1], and at the last edge in the last bin.
+// What     sums[bin] += weights[i] for each x[i] in that bin. sums is 0 beforehand. Bytes are their own bin; others
+//          lie in bin i where edges[i] <= x < edges[i + 1], and at the last edge in the last bin.
 // Idea     Every element is an atomic addition in global memory, of float64.
 //          The hardware orders the additions as they come: their rounding can differ from call to call.
 // Differs  from histogram/global: a weight is read and added, in place of 1; the bin is found by bisection alone.

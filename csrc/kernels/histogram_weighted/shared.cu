@@ -1,9 +1,10 @@
 // histogram_weighted / shared
 //
-// What     sums[bin] += weights[i] for each x[i] in that bin. sums is 0 beforehand. Bytes are their own bin; others lie in
-//          bin i where edges[i] <= x < edges[i + 1], and at the last edge in the last bin.
-// Idea     Each block adds up in a copy of the bins of its own, in shared memory, and adds it to the result once. Shared
-//          memory has no addition of float64: an atomic one is a loop that tries again when another lane was faster.
+// What     sums[bin] += weights[i] for each x[i] in that bin. sums is 0 beforehand. Bytes are their own bin; others
+//          lie in bin i where edges[i] <= x < edges[i + 1], and at the last edge in the last bin.
+// Idea     Each block adds up in a copy of the bins of its own, in shared memory, and adds it to the result once.
+//          Shared memory has no addition of float64: an atomic one is a loop that tries again when another lane was
+//          faster.
 //          More bins than WIDTH are filled WIDTH at a time, and x is read again for each such window.
 // Differs  from histogram_weighted/global: the block's own copy; and a fixed number of blocks, so that it pays.
 // Claims   shared.store.conflicts = 0

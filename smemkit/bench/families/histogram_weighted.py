@@ -64,7 +64,7 @@ class HistogramWeighted(Workload):
     def expect(self, inputs: Operands) -> HostArray:
         sums = numpy.zeros(self.shape[2])
         for part in list_chunks(self.shape[0]):
-            sums += self.compute((inputs[0][part], inputs[1][part], inputs[2]))
+            sums += numpy.asarray(self.compute((inputs[0][part], inputs[1][part], inputs[2])))
         return sums
 
     def find_fault(self, expected: HostArray, result: HostArray) -> str | None:
@@ -77,10 +77,26 @@ class HistogramWeighted(Workload):
 
     @classmethod
     def adjust_small(cls, arrays: list[HostArray], sizes: Sizes, random: Random) -> None:
+        arrays[1] = arrays[1].astype("float64")
         if arrays[0].dtype == numpy.uint8:
             arrays[2] = numpy.arange(BYTE_BINS + 1.0)
         else:  # some elements lie outside
             arrays[2] = numpy.linspace(LOW + 1, HIGH, sizes["e"])
+
+    def predict_reads(self, tile: tuple[int, int] = (1, 1), weights: bool = True) -> float:
+        return float((self.itemsize + 8) * self.shape[0])
+
+    @classmethod
+    def adjust_command(
+        cls,
+        arrays: list[HostArray],
+        sizes: Sizes,
+        keywords: dict[str, Any],
+        rng: numpy.random.Generator,
+    ) -> tuple[list[HostArray], dict[str, Any]]:
+        """smemkit.histogram_weighted takes a number of bins."""
+        weights = arrays[1].astype("float64")
+        return [arrays[0], weights], {"bins": sizes["e"] - 1, **keywords}
 
     def call_cupy(self, cupy: Any, filters: Any, x: Any, out: Any, hold: Hold) -> Call | None:
         def count() -> None:
