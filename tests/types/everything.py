@@ -13,8 +13,19 @@ from smemkit import bench, compile, functions, lessons, plot, probe, report
 from smemkit.bench import Ceilings, Evolution, Measurement, MemoryWall, Results, Stopwatch
 from smemkit.lessons import Exercise, Exercises, Step, Text, Verdict
 from smemkit.report import Advice, CheckReport, Comparison, Counters, Finding, Launch, Line, Sample
+from smemkit.testing import CudaKernel, KernelFailure, KernelRun
 
 SOURCE = 'extern "C" __global__ void fill(float *x, float value) { x[threadIdx.x] = value; }'
+
+
+def test_kernel(cuda_kernel: CudaKernel) -> None:
+    x = numpy.zeros(32, dtype="float32")
+    try:
+        run: KernelRun = cuda_kernel(1, 32, (x, numpy.float32(2)))
+    except KernelFailure as failure:
+        print(failure)
+    else:
+        print(run)
 
 
 def use_arrays() -> smemkit.DeviceArray:

@@ -15,7 +15,7 @@ from support.paths import ROOT, TESTS
 import smemkit
 
 SCRIPT = TESTS / "types" / "everything.py"
-PACKAGES = ("", "bench", "compile", "functions", "lessons", "plot", "probe", "report")
+PACKAGES = ("", "bench", "compile", "functions", "lessons", "plot", "probe", "report", "testing")
 # What Python shows from 3.12 on.
 LATER = "smemkit._core.DeviceArray.__buffer__\n"
 
