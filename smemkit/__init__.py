@@ -1,7 +1,8 @@
 """CUDA shared-memory kernels on NumPy arrays: on the GPU, or on a CPU that executes the same PTX.
 
 smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says what each kernel
-shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own.
+shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own;
+smemkit.from_triton and smemkit.from_numba run those that Triton and Numba compile from Python.
 profile counts what a kernel does to the memory, check finds its races, explain gives advice.
 smemkit.testing is a plugin of pytest that tests kernels.
 smemkit.exercises() lists kernels to complete or to mend, with a judge. smemkit.bench measures,
@@ -226,6 +227,7 @@ from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros,
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
+from .python_kernels import from_numba, from_triton
 from .report import (
     check,
     counters,
@@ -285,6 +287,8 @@ __all__ = [
     "explain_choice",
     "families",
     "from_dlpack",
+    "from_numba",
+    "from_triton",
     "full",
     "full_like",
     "get_backend",
@@ -314,7 +318,17 @@ __all__ += functions.__all__
 
 # Imported on first access: a caller that only runs kernels does not wait for them.
 _LATER = ("bench", "plot", "probe", "testing")
-_PACKAGES = ("bench", "compile", "functions", "lessons", "plot", "probe", "report", "testing")
+_PACKAGES = (
+    "bench",
+    "compile",
+    "functions",
+    "lessons",
+    "plot",
+    "probe",
+    "python_kernels",
+    "report",
+    "testing",
+)
 
 if typing.TYPE_CHECKING:
     from . import bench as bench
@@ -322,6 +336,7 @@ if typing.TYPE_CHECKING:
     from . import lessons as lessons
     from . import plot as plot
     from . import probe as probe
+    from . import python_kernels as python_kernels
     from . import report as report
     from . import testing as testing
 

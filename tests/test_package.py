@@ -40,6 +40,7 @@ LAYERS = {
     "lessons": {"compile", "report"},
     "predict": {"compile", "report"},
     "probe": {"report"},
+    "python_kernels": {"report"},
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
     "cli": {"lessons", "report", "probe", "bench", "plot"},
@@ -47,7 +48,8 @@ LAYERS = {
 }
 # The modules at the top that import packages.
 FACES = {
-    "__init__": {"functions", "lessons", "report", "bench", "plot", "probe", "testing"},
+    "__init__": {"functions", "lessons", "report", "bench", "plot", "probe", "testing"}
+    | {"python_kernels"},
     "__main__": {"cli"},
     "_configured": {"report"},  # for the types of its annotations
     "_kernel_code": {"compile"},
@@ -57,7 +59,7 @@ FACES = {
 }
 # What smemkit itself imports, so that these may not import smemkit.
 BELOW = {"functions", "lessons", "report", "arrays", "config", "compile", "_pandas"}
-BELOW |= {"_progress", "_public", "_version"}
+BELOW |= {"_progress", "_public", "_version", "python_kernels"}
 # Private modules that a test reaches, because it replaces or tests what has no public name.
 TESTED = {
     "_types",  # which the annotations of command lines name

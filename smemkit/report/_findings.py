@@ -8,6 +8,7 @@ from .._version import __version__
 from ._layout import wrap
 from ._variables import SharedVariables, strip_index
 from .counts import Sources, count_blocks, place_of, split_refused
+from .languages import is_copy, translate
 from .saved import (
     Saved,
     describe_sources,
@@ -135,7 +136,8 @@ class Finding:
         second = facts.get("second")
         self.second = Side(second, sources, shared) if second else None
         self.message = shared.translate(facts["message"], self.first.file)
-        self.action = facts["action"]
+        self.message = translate(self.message, sources.package)
+        self.action = translate(facts["action"], sources.package)
 
     def add(self, other: Finding) -> None:
         """Merges an equal finding; it becomes the example where only its stored values differ."""
@@ -201,7 +203,9 @@ class CheckReport(Saved):
         (kernel, message) of each launch that failed, where the function went on; stopped says it
         too.
     ignored : int
-        How many findings were left out: races of stores of one value, with ignore_same_value=True.
+        How many findings were left out: races of stores of one value, with ignore_same_value=True,
+        and of a kernel of Triton the copies of a value that its compiler lets several threads store
+        at one place of shared memory.
     origin : dict
         Date, version and machines.
 
@@ -252,12 +256,16 @@ class CheckReport(Saved):
         self.stopped = "; ".join(reasons) or None
         self.sampled = count_blocks(ran) if blocks else None
         kept: dict[tuple[str, tuple[Any, ...]], Finding] = {}
+        copies: set[tuple[str, tuple[Any, ...]]] = set()
         for launch in ran:
             sources = Sources.of(launch, given)
             self._sources.append(sources)
             shared = SharedVariables(launch["ptx"], sources)
             for facts in launch["findings"]:
                 finding = Finding(facts, launch["kernel"], sources, shared)
+                if is_copy(sources.package, finding.same_value, finding.first, finding.second):
+                    copies.add((launch["ptx"], finding.key))
+                    continue
                 alike = kept.setdefault((launch["ptx"], finding.key), finding)
                 if alike is not finding:
                     alike.add(finding)
@@ -265,7 +273,7 @@ class CheckReport(Saved):
         self.findings = [
             finding for finding in found if not (ignore_same_value and finding.same_value)
         ]
-        self.ignored = len(found) - len(self.findings)
+        self.ignored = len(found) - len(self.findings) + len(copies)
 
     def __bool__(self) -> bool:
         return not self.findings and self.stopped is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ._data_flow import is_shared_by_index
 from .counts import PTX_FILE, add_sums, choose_ptx, collect_lines, place_of
+from .languages import translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -151,10 +152,12 @@ class Kernel:
         """Advice on source lines, the first of which gives its text."""
         source = self.access_text(places[0]) if is_access else self.text(places[0])
         subject = name_place(places[0])
+        message = translate(message, self.sources.package)
         return Advice(kind, tuple(places), message, evidence, subject=subject, source=source)
 
     def advise_launch(self, kind: str, message: str, evidence: Evidence) -> Advice:
         """Advice on whole launches of the kernel."""
+        message = translate(message, self.sources.package)
         return Advice(kind, (), message, evidence, subject=self.name)
 
     def text(self, place: Place) -> str:

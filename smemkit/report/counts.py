@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import linecache
 import math
 import operator
 import os
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ._moved import list_lines_without_access
+from .languages import find_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -263,6 +266,11 @@ class Sources:
         source = facts.get("source") or given
         return cls(facts["kernel"], facts["ptx"], source, facts.get("sources"))
 
+    @functools.cached_property
+    def package(self) -> str | None:
+        """The package that compiled the kernel from Python: "Triton", "Numba", or None."""
+        return find_package(self.ptx)
+
     def lines(self, file: str) -> list[str] | None:
         """The lines of a file, or None where it cannot be read."""
         if file == PTX_FILE:
@@ -285,12 +293,13 @@ class Sources:
             with open(file, encoding="utf-8", errors="replace") as stream:
                 return stream.read().splitlines()
         except (OSError, ValueError):
-            return None
+            cell = linecache.getlines(file) if self.package else []  # of a notebook
+            return [line.rstrip("\n") for line in cell] or None
 
     def is_moved(self, file: str, line: int) -> bool:
         """True where an access of that line is not its own: the compiler has moved it there."""
         if file not in self._without_access:
-            lines = self.lines(file) if file != PTX_FILE else None
+            lines = self.lines(file) if file != PTX_FILE and not self.package else None
             found = list_lines_without_access("\n".join(lines)) if lines else frozenset()
             self._without_access[file] = found
         return line in self._without_access[file]

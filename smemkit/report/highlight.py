@@ -22,12 +22,12 @@ MOST_CHARACTERS = 1_000_000  # a longer text stays plain: the lexer would take s
 
 
 @functools.cache
-def _make_lexer(is_ptx: bool) -> Any:
-    """The lexer for CUDA C or PTX, or None without a Pygments that has it."""
+def _make_lexer(language: str) -> Any:
+    """The lexer of a language by Pygments' name for it, or None without a Pygments that has it."""
     try:
         from pygments.lexers import get_lexer_by_name
 
-        return get_lexer_by_name("ptx" if is_ptx else "cuda", stripnl=False, ensurenl=False)
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except Exception:  # ImportError, or ClassNotFound, a ValueError whose module may be missing
         return None
 
@@ -52,8 +52,8 @@ def _mark(text: str, name: str | None) -> str:
 
 
 @functools.lru_cache(maxsize=16)
-def _colour(text: str, is_ptx: bool) -> tuple[str, ...]:
-    lexer = _make_lexer(is_ptx) if len(text) <= MOST_CHARACTERS else None
+def _colour(text: str, language: str) -> tuple[str, ...]:
+    lexer = _make_lexer(language) if len(text) <= MOST_CHARACTERS else None
     if lexer is None:
         return tuple(map(escape, text.split("\n")))
     rows: list[list[str]] = [[]]
@@ -69,7 +69,8 @@ def _colour(text: str, is_ptx: bool) -> tuple[str, ...]:
 def colour_lines(lines: Sequence[str], file: str) -> tuple[str, ...]:
     """The HTML of each of these consecutive lines of a file; escaped text without Pygments."""
     lines = [line.replace("\r", "") for line in lines]
-    rows = _colour("\n".join(lines), file == PTX_FILE)
+    language = "ptx" if file == PTX_FILE else "python" if file.endswith(".py") else "cuda"
+    rows = _colour("\n".join(lines), language)
     return rows if len(rows) == len(lines) else tuple(map(escape, lines))
 
 

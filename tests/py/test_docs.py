@@ -1,6 +1,7 @@
 """Docstrings: every public name has one, of the agreed parts, and its example runs."""
 
 import doctest
+import importlib.util
 import inspect
 
 import pytest
@@ -9,6 +10,9 @@ import smemkit
 from smemkit import compile
 
 pytestmark = pytest.mark.generated
+
+# Packages that examples need, by a line in them.
+NEEDS = {"triton": "import triton", "numba_cuda": "from numba import cuda"}
 
 FUNCTIONS = [
     name
@@ -35,7 +39,7 @@ def test_parts(name):
     assert all(line.isprintable() for line in lines)
     assert lines[0][0].isupper() or lines[0][0].isdigit()
     assert lines[0] and not lines[0].startswith(name + "(")
-    own = ("arrays", "config", "functions", "lessons", "report", "textures")
+    own = ("arrays", "config", "functions", "lessons", "python_kernels", "report", "textures")
     assert thing.__module__ in ("smemkit", "smemkit._core", *(f"smemkit.{name}" for name in own))
     parts = ["Shapes", "Example"]
     if name != "DeviceArray":
@@ -76,11 +80,15 @@ def test_example_of_a_method(kind, name, monkeypatch):
 def run_example(thing, name, monkeypatch):
     """Runs the one example of a docstring on the simulator; examples in CUDA C need a compiler."""
     monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")  # without it Triton 3.9 warns
     finder = doctest.DocTestFinder(recurse=False)
     tests = [test for test in finder.find(thing, name, module=False, globs={}) if test.examples]
     assert len(tests) == 1
     if "__global__" in thing.__doc__ and not (compile.find_nvrtc() or compile.find_nvcc()):
         pytest.skip("no compiler here")
+    for package, needs in NEEDS.items():
+        if needs in thing.__doc__ and importlib.util.find_spec(package) is None:
+            pytest.skip(f"needs {package}: pip install 'smemkit[{package.partition('_')[0]}]'")
     log = []
     result = doctest.DocTestRunner(verbose=False).run(tests[0], out=log.append)
     assert result.attempted > 0

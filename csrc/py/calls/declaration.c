@@ -79,10 +79,15 @@ PyObject *smk_declaration_read(PyObject *source, PyObject *entry, PyObject *opti
         answer = PyObject_CallMethod(reader, "read_kernel", "OOO", source, entry, options);
     }
     Py_DECREF(reader);
-    if (answer != NULL && !is_sound(answer, function)) {
-        Py_SETREF(answer, Py_NewRef(Py_None));
+    if (answer != NULL) {
+        Py_SETREF(answer, smk_declaration_confirm(answer, function));
     }
     return answer;
+}
+
+PyObject *smk_declaration_confirm(PyObject *parameters, const smk_function *function)
+{
+    return Py_NewRef(is_sound(parameters, function) ? parameters : Py_None);
 }
 
 /* A str of a Parameter as UTF-8. */

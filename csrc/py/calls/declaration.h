@@ -11,6 +11,9 @@
  * kernel of the package. A new reference; NULL with an exception set. */
 PyObject *smk_declaration_read(PyObject *source, PyObject *entry, PyObject *options, const smk_function *function);
 
+/* `parameters` where it is such a tuple and agrees with the PTX, else None. A new reference. */
+PyObject *smk_declaration_confirm(PyObject *parameters, const smk_function *function);
+
 /* The name of a parameter and its type as messages spell it, "" where they are not known. They live as long as the
  * declaration, which may be None. */
 const char *smk_declaration_name(PyObject *declaration, size_t index);

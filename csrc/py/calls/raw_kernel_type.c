@@ -4,6 +4,7 @@
 #include "py/backends/interrupt.h"
 #include "py/backends/kernel_binary.h"
 #include "py/calls/argument.h"
+#include "py/calls/declaration.h"
 #include "py/calls/direct.h"
 #include "py/calls/raw_kernel.h"
 #include "py/calls/raw_launch.h"
@@ -426,10 +427,26 @@ static PyObject *configure(PyObject *self, PyObject *key)
     return result;
 }
 
+static const char declare_doc[] =
+    "_declare($self, parameters, /)\n--\n\n"
+    "Says what the parameters are, a tuple of smemkit._declarations.Parameter, of a kernel that came without CUDA C.\n"
+    "Returns whether they agree with the PTX; others are left out.";
+
+static PyObject *declare(PyObject *self, PyObject *parameters)
+{
+    smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+    const smk_function *function = smk_raw_kernel_function(kernel);
+    if (function != NULL) {
+        Py_SETREF(kernel->declaration, smk_declaration_confirm(parameters, function));
+    }
+    return PyBool_FromLong(kernel->declaration != Py_None);
+}
+
 static PyMethodDef methods[] = {
     {"__call__", SMK_PY_FUNCTION(call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST, call_doc},
     {"profile", SMK_PY_FUNCTION(profile), METH_VARARGS | METH_KEYWORDS, profile_doc},
     {"check", SMK_PY_FUNCTION(check), METH_VARARGS | METH_KEYWORDS, check_doc},
+    {"_declare", SMK_PY_FUNCTION(declare), METH_O, declare_doc},
     {"__reduce__", smk_raw_pickle_kernel, METH_NOARGS, smk_raw_pickle_doc},
     {NULL, NULL, 0, NULL},
 };
