@@ -43,6 +43,7 @@ SMEMKIT_SM_COUNT   Multiprocessors of the simulated machine, on which the choice
 SMEMKIT_MAX_STEPS  Step budget of the simulator, in warp instructions a launch. A kernel that would
                    never end fails with StepBudgetError. By default 20,000,000,000 for kernels of
                    your own, which takes long.
+SMEMKIT_INDEPENDENT "0": lanes of a warp run in lock step even where they wait for each other.
 SMEMKIT_THREADS    Host threads of the simulator, and of copies to a GPU and back, 1 or more; by
                    default one for each core that the process may use, and 16 at most for copies.
 SMEMKIT_POOL       "0": GPU memory comes from plain cudaMalloc and not from a pool ("1"), so that
@@ -98,13 +99,13 @@ Limits
 - Python's main interpreter, not its subinterpreters, which NumPy does not support either. A
   free-threaded Python stays without the GIL.
 - The simulator has no clock. Its running time says nothing about a GPU's.
-- Threads of a warp run in lock step and reconverge where their paths join. The exception is a
-  .sync operation (__syncwarp, __shfl_sync, votes): while lanes wait at one, the other lanes of its
-  mask run on until they reach it or exit, as on an H200. A kernel that needs its threads to make
-  progress one by one in any other way (a spin lock among the lanes of a warp, or a barrier.sync
-  without .aligned that lanes reach on different paths) is reported as a deadlock or a barrier
-  error, or exceeds its step budget. The same holds for a block that waits for another one more
-  than 16 places behind it.
+- Threads of a warp run in lock step and reconverge where their paths join, with two exceptions.
+  While lanes wait at a .sync operation (__syncwarp, __shfl_sync, votes), the other lanes of its
+  mask run on until they reach it or exit, as on an H200. Lanes that read memory again and again
+  until another lane of their warp changes it (a spin lock) step aside, so that it can; this does
+  not happen with independent=False or SMEMKIT_INDEPENDENT=0, where such a wait is a deadlock. A
+  barrier.sync without .aligned that lanes reach on different paths is a barrier error. A block
+  that waits for another one more than 16 places behind it is a deadlock.
 - PTX that the simulator does not know is refused, with its line and that of your source, never
   skipped. It does not execute:
 

@@ -274,6 +274,7 @@ class RawKernel:
         max_steps: int | None = None,
         device: _Device | None = None,
         stream: _Stream | None = None,
+        independent: bool | None = None,
     ) -> None: ...
     def profile(
         self,
@@ -286,6 +287,7 @@ class RawKernel:
         max_steps: int | None = None,
         blocks: int | None = None,
         model: bool = True,
+        independent: bool | None = None,
     ) -> Report: ...
     def check(
         self,
@@ -300,6 +302,7 @@ class RawKernel:
         ignore_same_value: bool = False,
         order: Literal["forward", "reverse", "both"] = "forward",
         padding: int = 0,
+        independent: bool | None = None,
     ) -> CheckReport: ...
 
 # Kernel families, written by python -m smemkit dev docs

@@ -117,7 +117,8 @@ static smk_status run_counted(const smk_kernel *kernel, const smk_launch *launch
 static smk_status run(const smk_kernel *kernel, const smk_launch *launch, smk_error *error)
 {
     const smk_settings *settings = smk_settings_get();
-    smk_run_options options = {.max_steps = settings->max_steps, .alone = true, .print = smk_session_print};
+    smk_run_options options = {
+        .max_steps = settings->max_steps, .lockstep = settings->lockstep, .alone = true, .print = smk_session_print};
     smk_status status = SMK_OK;
     (void)pthread_mutex_lock(&device);
     has_workers = has_workers || smk_workers_create(&workers);

@@ -22,6 +22,8 @@ static void read_all(void)
     }
     settings.report = read_text("SMEMKIT_RUN_REPORT");
     settings.card = read_text("SMEMKIT_RUN_CARD");
+    const char *independent = read_text("SMEMKIT_INDEPENDENT");
+    settings.lockstep = independent != NULL && strcmp(independent, "0") == 0;
     settings.max_steps = steps == NULL ? 0 : strtoull(steps, NULL, 10);
 }
 

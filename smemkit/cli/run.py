@@ -51,6 +51,7 @@ class Options(argparse.Namespace):
     profile: bool
     json: str | None
     card: str | None
+    lockstep: bool
 
 
 def add_command(commands: Commands) -> None:
@@ -77,6 +78,12 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument(
         "--card", metavar="NAME", help="the GPU that the program sees (default: H200)"
+    )
+    parser.add_argument(
+        "--lockstep",
+        action="store_true",
+        help="run the lanes of a warp in lock step, so that lanes that wait for each other are a "
+        "deadlock, as on GPUs before Volta",
     )
     parser.add_argument("program", help="the program")
     parser.add_argument(
@@ -126,6 +133,8 @@ def make_environment(options: Options, report: str) -> dict[str, str]:
     variables |= {"SMEMKIT_RUN_MODE": mode, "SMEMKIT_RUN_REPORT": report}
     if options.card:
         variables["SMEMKIT_RUN_CARD"] = options.card
+    if options.lockstep:
+        variables["SMEMKIT_INDEPENDENT"] = "0"
     return variables
 
 

@@ -301,10 +301,8 @@ def test_module_keeps_its_globals():
 
 def test_call_has_a_signature():
     parameters = inspect.signature(smemkit.RawKernel.__call__).parameters
-    assert (
-        list(parameters)
-        == "self grid block args shared_mem backend max_steps device stream".split()
-    )
+    names = "self grid block args shared_mem backend max_steps device stream independent"
+    assert list(parameters) == names.split()
     assert smemkit.RawKernel.__call__.__doc__.startswith("Runs the kernel")
 
 

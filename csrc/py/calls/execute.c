@@ -530,6 +530,7 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
     smk_progress_begin(&c.progress);
     const smk_run_options options = {
         .max_steps = execution->max_steps,
+        .lockstep = execution->lockstep,
         .alone = is_alone(execution),
         .print = smk_printed_text_append,
         .print_context = &c.printed_text,

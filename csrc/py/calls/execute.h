@@ -85,7 +85,8 @@ typedef struct smk_execution {
     smk_execution_piece *up, *down; /* in the order of their slabs */
     size_t up_count, down_count;
     uint64_t max_steps;
-    bool wait; /* waits for the end of the kernels; implied by a transfer */
+    bool lockstep; /* no independent thread scheduling */
+    bool wait;     /* waits for the end of the kernels; implied by a transfer */
 } smk_execution;
 
 /* Called with the GIL, which it releases. Signals are handled meanwhile, but not while results are copied to memory

@@ -58,7 +58,7 @@ static void deallocate(PyObject *self)
 
 static const char call_doc[] =
     "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, device=None,\n"
-    "stream=None)\n--\n\n"
+    "stream=None, independent=None)\n--\n\n"
     "Runs the kernel and, unless all arrays are device arrays on a GPU, waits for it.\n\n"
     "Parameters\n----------\n"
     "grid, block : int or tuple of 1 to 3 ints\n"
@@ -85,7 +85,11 @@ static const char call_doc[] =
     "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
     "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n"
     "max_steps : int, optional\n"
-    "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n\n"
+    "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n"
+    "independent : bool, optional\n"
+    "    Of the simulator: whether lanes of a warp make progress one by one where they wait for each other, as on\n"
+    "    GPUs since Volta (a spin lock, say). False: they run in lock step, and such a wait is a DeadlockError. By\n"
+    "    default SMEMKIT_INDEPENDENT, else True. Kernels whose lanes do not wait for each other run alike.\n\n"
     "Raises\n------\n"
     "ArgumentTypeError (TypeError), ArgumentError, LaunchError (ValueError), SharedMemoryError (MemoryError),\n"
     "StepBudgetError (TimeoutError) and every other ExecutionError with kernel, line, block and thread;\n"
@@ -109,7 +113,8 @@ static const char call_doc[] =
 
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", "device", "stream", NULL};
+    static char *names[] = {"grid",      "block",  "args",   "shared_mem",  "backend",
+                            "max_steps", "device", "stream", "independent", NULL};
     PyObject *values[SMK_RAW_LAUNCH_VALUES] = {NULL};
     if (PyTuple_GET_SIZE(arguments) > 3) {
         return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
@@ -117,14 +122,15 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
                               "kernel(grid, block, (x, y, n))",
                               ((smk_raw_kernel *)(void *)self)->label, PyTuple_GET_SIZE(arguments));
     }
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOOOO:RawKernel.__call__", names, &values[0],
-                                     &values[1], &values[2], &values[3], &values[4], &values[5], &values[6],
-                                     &values[7])) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOOOOO:RawKernel.__call__", names, &values[0],
+                                     &values[1], &values[2], &values[3], &values[4], &values[5], &values[6], &values[7],
+                                     &values[8])) {
         return NULL;
     }
     values[4] = smk_keywords_optional(values[4]);
     values[5] = smk_keywords_optional(values[5]);
     values[6] = smk_keywords_optional(values[6]);
+    values[8] = smk_keywords_optional(values[8]);
     return smk_raw_launch_run((smk_raw_kernel *)(void *)self, values);
 }
 
@@ -338,10 +344,10 @@ static PyObject *call_report(PyObject *self, const char *name, PyObject *argumen
 
 static const char profile_doc[] =
     "profile($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "
-    "model=True)\n--\n\n"
+    "model=True, independent=None)\n--\n\n"
     "Runs the kernel on the simulator and counts what it does; smemkit.profile(kernel, grid, block, args).\n\n"
     "Parameters\n----------\n"
-    "grid, block, args, shared_mem, max_steps\n"
+    "grid, block, args, shared_mem, max_steps, independent\n"
     "    As for a call of the kernel.\n"
     "backend : \"cuda\" or None\n"
     "    \"cuda\" adds the time that the GPU takes.\n"
@@ -375,10 +381,10 @@ static PyObject *profile(PyObject *self, PyObject *arguments, PyObject *keywords
 
 static const char check_doc[] =
     "check($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "
-    "ignore_same_value=False, order='forward', padding=0)\n--\n\n"
+    "ignore_same_value=False, order='forward', padding=0, independent=None)\n--\n\n"
     "Runs the kernel on the simulator and judges what its threads do; smemkit.check(kernel, grid, block, args).\n\n"
     "Parameters\n----------\n"
-    "grid, block, args, shared_mem, max_steps\n"
+    "grid, block, args, shared_mem, max_steps, independent\n"
     "    As for a call of the kernel.\n"
     "backend : None\n"
     "    There is no other machine that can.\n"

@@ -7,6 +7,7 @@
 #include "py/calls/printed_text.h"
 #include "py/calls/raw_layout.h"
 #include "py/calls/raw_module.h"
+#include "py/calls/scheduling.h"
 #include "py/calls/step_budget.h"
 #include "py/error.h"
 #include "py/keywords.h"
@@ -209,6 +210,7 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
         read_lengths(kernel, "block", values[1], &step.launch.block) < 0 ||
         read_shared_bytes(kernel, values[3], &step.launch.shared_bytes) < 0 ||
         smk_step_budget_read(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &execution.max_steps) < 0 ||
+        smk_scheduling_read(arguments.state, values[8], &execution.lockstep) < 0 ||
         find_layout(kernel, values[2], machine, &arguments, &tuple) < 0 ||
         smk_argument_convert(&arguments, tuple != NULL ? tuple : values[2]) < 0 ||
         smk_raw_launch_choose_machine(kernel, &arguments, machine, &execution.backend) < 0 ||

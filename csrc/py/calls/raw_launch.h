@@ -12,7 +12,7 @@
 int smk_raw_launch_choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arguments, PyObject *keyword,
                                   const smk_backend **backend);
 
-enum { SMK_RAW_LAUNCH_VALUES = 8 };
+enum { SMK_RAW_LAUNCH_VALUES = 9 };
 
 /* Launches the kernel with the values in the order of the parameters above; NULL for a value that was not given.
  * Returns None, or NULL with an exception set. */

@@ -118,6 +118,7 @@ typedef struct smk_image {
     uint32_t *parameter_offset; /* by parameter of the entry */
     uint32_t slots;             /* number of memory operations with a cache entry */
     bool allocates;             /* it may call malloc or free */
+    bool may_wait;              /* it has atomics or strong loads, by which threads may wait for each other */
     bool ordered;               /* results depend on the order of blocks: one host thread, in block order */
     smk_image_update *update;   /* of several kinds, whose order may matter (sim/lower/commute.h) */
     uint32_t update_count;

@@ -40,6 +40,7 @@ typedef struct smk_run_options {
     uint64_t max_steps; /* warp instructions of the whole launch; 0: SMK_RUN_STEPS_DEFAULT */
     unsigned threads;   /* of the host; 0: one a core. Only results of data races depend on it. */
     bool reverse;       /* blocks, and the warps of a block, begin with the last */
+    bool lockstep;      /* no independent thread scheduling (sim/exec/independent.h) */
     bool alone;         /* no other launch or host thread changes global memory, so that an endless wait for a word
                          * there is detected */
     smk_run_constant constant;

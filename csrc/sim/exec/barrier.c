@@ -90,11 +90,20 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
     return at;
 }
 
+/* Do lanes that have stepped aside, or that run apart since, come to the barrier later? */
+static bool must_park(const smk_warp *warp, uint32_t mask)
+{
+    return mask != warp->control->live && warp->control->apart;
+}
+
 static const smk_operation *run_arrive(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
+    }
+    if (must_park(warp, mask)) {
+        return smk_park_at_barrier(warp, op, mask);
     }
     if (arrive(warp, op, mask, false) == NULL) {
         return NULL;
@@ -128,6 +137,9 @@ static const smk_operation *run_wait(smk_warp *warp, const smk_operation *op)
     uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
+    }
+    if (must_park(warp, mask)) {
+        return smk_park_at_barrier(warp, op, mask);
     }
     uint32_t predicate = op->element == SMK_BARRIER_PLAIN ? 0 : *SMK_ROW(uint32_t, warp, op->c) ^ op->slot;
     return wait(warp, op, mask, smk_bits_count(predicate & mask));

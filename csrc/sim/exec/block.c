@@ -146,6 +146,7 @@ void smk_block_start(smk_block *block, uint64_t number)
     block->most_steps = UINT64_MAX;
     block->bad_accesses = 0;
     block->cursor = run->options->reverse ? SMK_WARP_SIZE : 0;
+    block->apart = false;
     block->pause = false;
     block->live = block->warp_count == 32 ? UINT32_MAX : (UINT32_C(1) << block->warp_count) - 1;
     block->ready = block->live;

@@ -52,6 +52,7 @@ typedef struct smk_block {
     uint64_t next_livelock_check; /* steps at which to test for a livelock (livelock.h) */
     uint64_t most_steps;          /* steps at which the block is stopped; UINT64_MAX: never */
     uint64_t bad_accesses;        /* invalid accesses that were left out and led to that limit */
+    bool apart;                   /* a path of one of its warps has stepped aside (independent.h) */
     bool pause;                   /* a handler took long: let the host check the time, then go on with the same warp */
     smk_warp warp[SMK_SIM_BLOCK_THREADS_MAX / SMK_WARP_SIZE];
     smk_warp_control *control; /* of each warp */

@@ -278,7 +278,7 @@ const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
     /* the block's count is current up to the start of this warp's turn; the warp's steps since then are added */
-    uint64_t now = control->block->steps + control->steps - (control->slice_end - SMK_WARP_SLICE_STEPS) +
+    uint64_t now = control->block->steps + control->steps - control->turn_begin +
                    (op->instruction - control->since);
     smk_special special = (smk_special)op->element;
     bool high = special == SMK_SPECIAL_CLOCK_HI || special == SMK_SPECIAL_GLOBALTIMER_HI;

@@ -6,12 +6,14 @@
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
 #include "sim/exec/control.h"
+#include "sim/exec/independent.h"
+#include "sim/exec/park.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LOCATION_BYTES = 160, WORD_BYTES = 8 };
+enum { LOCATION_BYTES = 160, WORD_BYTES = 8, WEAK_STEPS = 256 };
 
 /* The state in which a warp started its slice. */
 typedef struct state {
@@ -24,8 +26,11 @@ typedef struct state {
 
 /* What a warp has read since. */
 typedef struct trace {
-    bool reads;  /* shared or global memory */
-    bool global; /* global memory */
+    bool reads;      /* shared or global memory */
+    bool global;     /* global memory */
+    bool clock;      /* a clock */
+    uint32_t strong; /* number of its atomics and strong loads */
+    uint32_t rounds; /* how often it came to its first operation with its first lanes */
 } trace;
 
 /* Repeated states -------------------------------------------------------------------------------- */
@@ -97,15 +102,24 @@ static void note_read(trace *t, smk_space space)
     t->reads = t->reads || global || space == SMK_SPACE_SHARED;
 }
 
+bool smk_livelock_is_strong_read(const smk_instruction *in)
+{
+    return smk_opcode_class(in) == SMK_CLASS_ATOMIC ||
+           (smk_opcode_class(in) == SMK_CLASS_LOAD &&
+            (smk_module_has(in, SMK_MODIFIER_VOLATILE) || smk_module_has(in, SMK_MODIFIER_RELAXED) ||
+             smk_module_has(in, SMK_MODIFIER_ACQUIRE)));
+}
+
 /* The instruction of an operation that changes nothing but the warp; else NULL. Atomics are decided after they have
  * run. */
 static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operation *op, trace *t)
 {
     const smk_function *function = &warp->control->block->run->image->module->functions[op->function];
-    if (op->instruction >= function->instruction_count || op->run == smk_control_clock) {
+    if (op->instruction >= function->instruction_count) {
         return NULL;
     }
     const smk_instruction *in = &function->instructions[op->instruction];
+    t->clock = t->clock || op->run == smk_control_clock;
     const smk_space space = (smk_space)in->space;
     bool quiet = false;
     switch (smk_opcode_class(in)) {
@@ -120,6 +134,7 @@ static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operati
     case SMK_CLASS_LOAD:
     case SMK_CLASS_ATOMIC:
         note_read(t, space);
+        t->strong += smk_livelock_is_strong_read(in);
         quiet = true;
         break;
     case SMK_CLASS_STORE: /* stores of parameters prepare a call */
@@ -202,29 +217,60 @@ static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_inst
     return *op != NULL;
 }
 
-/* Runs a slice; true where the warp came back to its first state. */
-static bool check_warp(smk_warp *warp, trace *t)
+/* Runs for `steps`, or until a visible effect, or for WEAK_STEPS without an atomic or strong load where `strong`. */
+static smk_livelock_wait check_warp(smk_warp *warp, trace *t, uint64_t steps, bool strong)
 {
     smk_warp_control *control = warp->control;
     const smk_operation *op = control->pc;
     state began;
     if (!take_state(warp, &began)) {
-        return false;
+        return SMK_LIVELOCK_NO_WAIT;
     }
     bool back = false, quiet = true;
-    uint64_t stop = control->steps + SMK_WARP_SLICE_STEPS;
+    const uint64_t stop = control->steps + steps, weak_stop = strong ? control->steps + WEAK_STEPS : stop;
     control->slice_end = stop;
-    while (quiet && !back && control->steps < stop) {
+    while (quiet && !back && control->steps < (t->strong > 0 ? stop : weak_stop)) {
         const smk_instruction *in = find_quiet(warp, op, t);
         quiet = in != NULL && run_quietly(warp, &op, in);
-        back = quiet && is_back(warp, op, &began);
+        back = quiet && !t->clock && is_back(warp, op, &began);
+        t->rounds += quiet && op == began.pc && warp->active == began.active;
     }
     if (op != NULL) {
         smk_warp_count_before(control, op);
         control->pc = op;
     }
+    const bool same_path = (warp->active & ~began.active) == 0;
     smk_heap_free(began.copy);
-    return back;
+    return back && t->reads                                                 ? SMK_LIVELOCK_FOREVER
+           : quiet && same_path && t->rounds >= 2 && t->strong >= t->rounds ? SMK_LIVELOCK_TIMED
+                                                                            : SMK_LIVELOCK_NO_WAIT;
+}
+
+smk_livelock_wait smk_livelock_watch(smk_warp *warp, uint64_t steps)
+{
+    trace t = {0};
+    return check_warp(warp, &t, steps, true);
+}
+
+/* Does every path of a warp spin? *global: one of them reads global memory. */
+static bool waits_on_all_paths(smk_warp *warp, bool *global)
+{
+    for (unsigned paths = 0; paths <= SMK_WARP_SIZE; paths++) {
+        trace t = {0};
+        const smk_livelock_wait wait = check_warp(warp, &t, SMK_WARP_SLICE_STEPS, false);
+        *global = *global || t.global;
+        if (wait != SMK_LIVELOCK_FOREVER || warp->control->state != SMK_WARP_READY) {
+            return false;
+        }
+        if (!smk_independent_has_other_paths(warp)) {
+            return true;
+        }
+        smk_park_step_aside(warp);
+        if (warp->control->state != SMK_WARP_READY) {
+            return false;
+        }
+    }
+    return true;
 }
 
 smk_block_state smk_livelock_find(smk_block *block, bool alone, bool *livelocked)
@@ -234,14 +280,14 @@ smk_block_state smk_livelock_find(smk_block *block, bool alone, bool *livelocked
         const uint32_t index = smk_bits_first(left);
         smk_warp_control *control = &block->control[index];
         const uint64_t before = control->steps;
-        trace t = {0};
-        bool back = check_warp(&block->warp[index], &t);
+        bool global = false;
+        const bool waits = waits_on_all_paths(&block->warp[index], &global);
         block->steps += control->steps - before;
         if (control->state == SMK_WARP_FAILED) {
             *livelocked = false;
             return SMK_BLOCK_FAILED;
         }
-        *livelocked = back && t.reads && (alone || !t.global);
+        *livelocked = waits && (alone || !global);
     }
     return block->live == 0 ? SMK_BLOCK_DONE : SMK_BLOCK_RUNNING;
 }
@@ -269,10 +315,12 @@ void smk_livelock_fail(smk_block *block, uint64_t later)
     char location[LOCATION_BYTES], lanes[256] = "", others[128] = "", blocks[96] = "";
     smk_warp_describe(warp, control->pc, location, sizeof location);
     if (aside != 0) {
-        (void)snprintf(lanes, sizeof lanes,
-                       ", with %u lanes in the loop and %u not: lanes of a warp run in lock step here and reconverge "
-                       "behind a loop, so that what a lane does after its wait comes too late for the others",
-                       smk_bits_count(warp->active), smk_bits_count(aside));
+        (void)snprintf(lanes, sizeof lanes, ", with %u lanes in the loop and %u not%s", smk_bits_count(warp->active),
+                       smk_bits_count(aside),
+                       block->run->options->lockstep
+                           ? ": lanes of a warp run in lock step here (independent=False) and reconverge behind a "
+                             "loop, so that what a lane does after its wait comes too late for the others"
+                           : ", which wait, too");
     }
     if (barrier != 0) {
         (void)snprintf(others, sizeof others, "; %u of its warps wait at a barrier", smk_bits_count(barrier));

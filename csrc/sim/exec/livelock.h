@@ -18,6 +18,19 @@
  * negligible. */
 #define SMK_LIVELOCK_STEPS_FIRST (UINT64_C(1) << 22)
 
+/* What a warp did while it was watched. */
+typedef enum smk_livelock_wait {
+    SMK_LIVELOCK_NO_WAIT,
+    SMK_LIVELOCK_TIMED,  /* it read memory by atomics or strong loads again and again, without a visible effect */
+    SMK_LIVELOCK_FOREVER /* it came back to its first state: only others can end its wait */
+} smk_livelock_wait;
+
+/* Does it read shared or global memory by an atomic or a strong load, by which threads wait for each other? */
+bool smk_livelock_is_strong_read(const smk_instruction *instruction);
+
+/* Runs a ready warp for some `steps` and watches it. */
+smk_livelock_wait smk_livelock_watch(smk_warp *warp, uint64_t steps);
+
 /* Runs each ready warp of a block for a slice. *livelocked: all of them spin. `alone`: only this block, and blocks
  * that are tested with it, can change global memory. FAILED as of smk_block_run. */
 smk_block_state smk_livelock_find(smk_block *block, bool alone, bool *livelocked);

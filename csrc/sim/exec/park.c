@@ -31,10 +31,18 @@ static void name_operation(const smk_warp *warp, const smk_operation *op, char *
 
 void smk_park_describe(const smk_warp *warp, const smk_parked *parked, uint32_t missing, char *text, size_t size)
 {
-    char name[32], location[LOCATION_BYTES] = "elsewhere";
+    char name[32], here[LOCATION_BYTES], location[LOCATION_BYTES] = "elsewhere";
     name_operation(warp, parked->pc, name, sizeof name);
     if (parked->other != NULL) {
         smk_warp_describe(warp, parked->other, location, sizeof location);
+    }
+    if (parked->kind == SMK_PARKED_BLOCK) {
+        smk_warp_describe(warp, parked->pc, here, sizeof here);
+        (void)snprintf(text, size,
+                       "the barrier at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x are on another "
+                       "path and wait at %s",
+                       here, parked->lanes, warp->control->index, missing, location);
+        return;
     }
     (void)snprintf(text, size,
                    "%s with the mask 0x%08x is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x are on "
@@ -158,14 +166,16 @@ static const smk_parked *find_shared_path(const smk_warp_control *control, const
 /* Returns a parked path to the stack, behind its operation. */
 static bool rejoin(smk_warp *warp, const smk_parked *parked)
 {
-    const smk_parked *as = find_shared_path(warp->control, parked);
-    const smk_simt_entry top = {parked->pc + 1, as->reconvergence, parked->lanes};
+    const bool aside = parked->kind == SMK_PARKED_ASIDE;
+    const smk_parked *as = aside ? parked : find_shared_path(warp->control, parked);
+    const smk_simt_entry top = {aside ? parked->pc : parked->pc + 1, as->reconvergence, parked->lanes};
     return insert(warp, parked->pc, parked->level, as->entries, as->entry_count, &top, parked->lanes);
 }
 
 /* Parking --------------------------------------------------------------------------------------------------------- */
 
-static bool park(smk_warp *warp, const smk_operation *op, uint32_t lanes, uint32_t members, uint32_t executing)
+static bool park(smk_warp *warp, const smk_operation *op, smk_parked_kind kind, uint32_t lanes, uint32_t members,
+                 uint32_t executing)
 {
     smk_warp_control *control = warp->control;
     const uint32_t missing = members & control->live & ~executing;
@@ -179,7 +189,8 @@ static bool park(smk_warp *warp, const smk_operation *op, uint32_t lanes, uint32
         (void)smk_warp_fail(warp, op, lanes, SMK_MEMORY, "no memory for lanes that wait for others");
         return false;
     }
-    control->parked[control->parked_count++] = (smk_parked){.pc = op,
+    control->parked[control->parked_count++] = (smk_parked){.kind = kind,
+                                                            .pc = op,
                                                             .reconvergence = control->reconvergence,
                                                             .other = other,
                                                             .lanes = lanes,
@@ -189,6 +200,21 @@ static bool park(smk_warp *warp, const smk_operation *op, uint32_t lanes, uint32
                                                             .entries = entries,
                                                             .entry_count = count};
     return true;
+}
+
+/* Goes on without the lanes in `executing`, which have been parked at `op`. */
+static const smk_operation *run_others(smk_warp *warp, const smk_operation *op, uint32_t executing)
+{
+    smk_warp_control *control = warp->control;
+    control->park_count++;
+    warp->active &= ~executing;
+    if (warp->active != 0) { /* lanes whose guard is false go on behind it, possibly together with parked ones */
+        if (control->depth == SMK_WARP_SIMT_STACK_MAX) {
+            return smk_warp_fail(warp, op, executing, SMK_INTERNAL, "the SIMT stack of the warp is full");
+        }
+        control->simt_stack[control->depth++] = (smk_simt_entry){op + 1, control->reconvergence, warp->active};
+    }
+    return smk_warp_next(warp);
 }
 
 const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uint32_t executing,
@@ -213,20 +239,35 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
             lanes |= (uint32_t)(members[lane] == mask) << lane;
         }
         lanes &= left;
-        if (!park(warp, op, lanes, mask, executing)) {
+        if (!park(warp, op, SMK_PARKED_SYNC, lanes, mask, executing)) {
             return NULL;
         }
         left &= ~lanes;
     }
-    control->park_count++;
-    warp->active &= ~executing;
-    if (warp->active != 0) { /* lanes whose guard is false go on behind it, possibly together with parked ones */
-        if (control->depth == SMK_WARP_SIMT_STACK_MAX) {
-            return smk_warp_fail(warp, op, executing, SMK_INTERNAL, "the SIMT stack of the warp is full");
-        }
-        control->simt_stack[control->depth++] = (smk_simt_entry){op + 1, control->reconvergence, warp->active};
+    return run_others(warp, op, executing);
+}
+
+const smk_operation *smk_park_at_barrier(smk_warp *warp, const smk_operation *op, uint32_t executing)
+{
+    smk_warp_count(warp->control, op, op + 1);
+    return park(warp, op, SMK_PARKED_BLOCK, executing, UINT32_MAX, executing) ? run_others(warp, op, executing) : NULL;
+}
+
+void smk_park_step_aside(smk_warp *warp)
+{
+    smk_warp_control *control = warp->control;
+    const smk_operation *next = NULL;
+    if (park(warp, control->pc, SMK_PARKED_ASIDE, warp->active, warp->active, warp->active)) {
+        control->park_count++;
+        control->aside_count++;
+        control->apart = true;
+        control->block->apart = true;
+        warp->active = 0;
+        next = smk_warp_next(warp);
     }
-    return smk_warp_next(warp);
+    if (next != NULL) {
+        control->pc = next;
+    }
 }
 
 /* Releasing ------------------------------------------------------------------------------------------------------- */
@@ -236,9 +277,12 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
 static bool can_exchange(const smk_warp *warp, const smk_parked *parked, const smk_parked *other)
 {
     const smk_instruction *a = instruction_of(warp, parked->pc), *b = instruction_of(warp, other->pc);
-    if (parked->members != other->members || parked->released || other->released ||
+    if (parked->kind != other->kind || parked->members != other->members || parked->released || other->released ||
         is_barrier(warp, parked->pc) != is_barrier(warp, other->pc)) {
         return false;
+    }
+    if (parked->kind == SMK_PARKED_BLOCK) { /* they will execute it together */
+        return parked->pc == other->pc && parked->level == other->level && parked->suspended == other->suspended;
     }
     if (is_barrier(warp, parked->pc)) {
         return true;
@@ -335,12 +379,53 @@ static bool release(smk_warp *warp, uint32_t first)
     return rejoin_all(warp);
 }
 
+/* Puts all lanes of the warp, which wait at one barrier of the block, on the stack in front of it. */
+static bool release_at_barrier(smk_warp *warp)
+{
+    smk_warp_control *control = warp->control;
+    const smk_parked *longest = &control->parked[0];
+    for (uint32_t i = 1; i < control->parked_count; i++) {
+        longest = control->parked[i].entry_count > longest->entry_count ? &control->parked[i] : longest;
+    }
+    const smk_simt_entry top = {longest->pc, longest->reconvergence, control->live};
+    control->depth = control->base;
+    if (!insert(warp, top.pc, control->frame_count, longest->entries, longest->entry_count, &top, top.mask)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < control->parked_count; i++) {
+        smk_heap_free(control->parked[i].entries);
+    }
+    control->parked_count = 0;
+    return true;
+}
+
+/* Lets the path that stepped aside first go on; false where there is none. */
+static bool recall(smk_warp_control *control)
+{
+    for (uint32_t i = 0; i < control->parked_count; i++) {
+        smk_parked *parked = &control->parked[i];
+        if (parked->kind == SMK_PARKED_ASIDE && !parked->released) {
+            parked->released = true;
+            control->aside_count--;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool smk_park_release(smk_warp *warp)
 {
     smk_warp_control *control = warp->control;
     for (uint32_t i = 0; i < control->parked_count;) {
         const smk_parked *parked = &control->parked[i];
-        if (parked->released || (parked->members & control->live & ~find_matching_lanes(warp, parked)) != 0) {
+        const bool whole = parked->kind == SMK_PARKED_BLOCK && parked->suspended == NULL &&
+                           parked->level == control->frame_count &&
+                           (control->live & ~find_matching_lanes(warp, parked)) == 0;
+        if (whole) {
+            return release_at_barrier(warp);
+        }
+        if (parked->kind != SMK_PARKED_SYNC || parked->released ||
+            (parked->members & control->live & ~find_matching_lanes(warp, parked)) != 0) {
             i++;
         } else if (!release(warp, i)) {
             return false;
@@ -511,6 +596,10 @@ static void fail_deadlock(smk_warp *warp)
     parked.other = smk_warp_waiting(warp, missing);
     smk_park_describe(warp, &parked, missing, text, sizeof text);
     warp->active = parked.lanes;
+    if (parked.kind == SMK_PARKED_BLOCK) {
+        (void)smk_warp_fail(warp, parked.pc, parked.lanes, SMK_BARRIER, "%s", text);
+        return;
+    }
     (void)smk_warp_fail(warp, parked.pc, parked.lanes, SMK_DEADLOCK, "%s, so that none of them can go on", text);
 }
 
@@ -526,6 +615,9 @@ smk_park_outcome smk_park_next(smk_warp *warp, const smk_operation **next)
         return SMK_PARK_NOTHING;
     }
     if (control->frame_count == 0) {
+        if (recall(control)) {
+            return rejoin_all(warp) ? SMK_PARK_MOVED : SMK_PARK_FAILED;
+        }
         fail_deadlock(warp);
         return SMK_PARK_FAILED;
     }

@@ -30,8 +30,16 @@ typedef struct smk_suspended_call {
     uint32_t entry_count;
 } smk_suspended_call;
 
+/* Why a path is parked. */
+typedef enum smk_parked_kind {
+    SMK_PARKED_SYNC,  /* at a .sync operation of its warp */
+    SMK_PARKED_BLOCK, /* at a barrier of its block, which lanes that stepped aside have not reached */
+    SMK_PARKED_ASIDE  /* it has stepped aside (independent.h), and goes on at `pc` when no other path runs */
+} smk_parked_kind;
+
 /* A parked path. */
 typedef struct smk_parked {
+    smk_parked_kind kind;
     const smk_operation *pc;
     const smk_operation *reconvergence;
     const smk_operation *other; /* where a lane of `missing` was when the path came; NULL: on no path */
@@ -50,6 +58,14 @@ typedef struct smk_parked {
  * Fails with BARRIER where a lane is not in its own mask. */
 const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uint32_t executing,
                                     const uint32_t *members);
+
+/* Parks the active lanes in `executing` at a barrier of the block, until all lanes of the warp have come to it; then they
+ * execute it together. Returns where the warp goes on. */
+const smk_operation *smk_park_at_barrier(smk_warp *warp, const smk_operation *op, uint32_t executing);
+
+/* Parks the running path of a READY warp at control->pc until no other path can run, and moves control->pc to the next
+ * path. The state of the warp tells whether there is one. */
+void smk_park_step_aside(smk_warp *warp);
 
 /* Executes the operations of parked lanes of which none is missing any more, and returns them to the stack. No path is
  * running. False: the warp has failed. */

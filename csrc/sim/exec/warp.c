@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "sim/exec/block.h"
+#include "sim/exec/independent.h"
 #include "sim/exec/park.h"
 
 #include <inttypes.h>
@@ -11,14 +12,24 @@
 
 enum { FRESH_BYTE = 0xA5, LOCAL_STEP = 256, STACK_STEP = 16384 };
 
-void smk_warp_run(smk_warp *warp)
+void smk_warp_advance(smk_warp *warp)
 {
     smk_warp_control *control = warp->control;
     const smk_operation *op = control->pc;
-    control->slice_end = control->steps + SMK_WARP_SLICE_STEPS;
     while (op != NULL) {
         op = op->run(warp, op);
     }
+}
+
+void smk_warp_run(smk_warp *warp)
+{
+    smk_warp_control *control = warp->control;
+    control->turn_begin = control->steps;
+    control->turn_end = control->steps + SMK_WARP_SLICE_STEPS;
+    do {
+        control->slice_end = control->watch_at < control->turn_end ? control->watch_at : control->turn_end;
+        smk_warp_advance(warp);
+    } while (control->state == SMK_WARP_READY && control->steps >= control->watch_at && smk_independent_look(warp));
 }
 
 /* The value of a special register in a lane. */
@@ -164,6 +175,7 @@ void smk_warp_start(smk_warp *warp, const smk_code *code)
     control->base = 0;
     smk_park_clear(control);
     control->park_count = 0;
+    smk_independent_start(control);
     control->frame_count = 0;
     control->level_count = 0;
     control->registers_offset = 0;
@@ -215,6 +227,7 @@ const smk_operation *smk_warp_yield(smk_warp *warp, const smk_operation *op, con
     smk_warp_control *control = warp->control;
     smk_warp_count(control, op, next);
     control->pc = next;
+    control->turn_end = control->steps;
     return NULL;
 }
 

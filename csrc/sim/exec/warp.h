@@ -93,7 +93,16 @@ typedef struct smk_warp_control {
     uint32_t live;  /* lanes that exist and have not exited */
     uint32_t since; /* first instruction that `steps` does not include yet */
     uint64_t steps;
-    uint64_t slice_end;
+    uint64_t slice_end; /* steps at which a path looks up */
+    uint64_t turn_begin, turn_end;
+
+    /* independent thread scheduling (independent.h) */
+    uint64_t watch_at;    /* steps at which the running path is watched next */
+    uint64_t switched_at; /* steps at which it began to run */
+    uint32_t watch_steps; /* between two times */
+    uint32_t wait_count;  /* turns in which it was found spinning, one after the other */
+    uint32_t aside_count; /* paths that have stepped aside */
+    bool apart;           /* a path has stepped aside since the warp started */
 
     smk_simt_entry simt_stack[SMK_WARP_SIMT_STACK_MAX];
     uint32_t depth;
@@ -126,6 +135,9 @@ typedef struct smk_warp_control {
 
 /* Runs a READY warp until it cannot go on or its slice is spent. */
 void smk_warp_run(smk_warp *warp);
+
+/* Goes on at control->pc until control->slice_end, or until the warp cannot go on. */
+void smk_warp_advance(smk_warp *warp);
 
 /* Puts a warp at the start of its entry: registers, special registers, lanes. The block's fields are set. */
 void smk_warp_start(smk_warp *warp, const smk_code *code);

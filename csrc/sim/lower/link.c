@@ -8,6 +8,7 @@
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
 #include "sim/exec/kernel_heap.h"
+#include "sim/exec/livelock.h"
 #include "sim/exec/printf.h"
 #include "sim/lower/commute.h"
 #include "sim/lower/lower.h"
@@ -69,6 +70,7 @@ static void find_functions(builder *b)
         const smk_function *function = &b->module->functions[b->found[b->next++]];
         for (uint32_t i = 0; i < function->instruction_count; i++) {
             const smk_instruction *instruction = &function->instructions[i];
+            b->image->may_wait = b->image->may_wait || smk_livelock_is_strong_read(instruction);
             if (smk_opcode_class(instruction) != SMK_CLASS_CALL) {
                 continue;
             }

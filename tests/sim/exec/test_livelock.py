@@ -71,7 +71,7 @@ def word(value=0):
 def test_a_lock_among_the_lanes_of_a_warp(text, block):
     args = (word(),) if text is LOCK else ()
     with pytest.raises(smemkit.DeadlockError, match="lock step") as caught:
-        launch(text, *args, block=block, max_steps=SOON)
+        launch(text, *args, block=block, max_steps=SOON, independent=False)
     error = caught.value
     assert error.ptx_line in range(line_of(text), line_of(text) + 8)
     assert error.kernel == "k" and error.block == (0, 0, 0) and error.thread is not None
@@ -81,10 +81,10 @@ def test_a_lock_among_the_lanes_of_a_warp(text, block):
 @pytest.mark.parametrize("grid", [1, 3, 20])
 def test_a_lock_in_every_block(grid):
     with pytest.raises(smemkit.DeadlockError, match="read the same") as caught:
-        launch(LOCK, word(1), grid=grid, block=1, max_steps=SOON)
+        launch(LOCK, word(1), grid=grid, block=1, max_steps=SOON, independent=False)
     assert ("4 of the blocks" in str(caught.value)) == (grid == 20)
     with pytest.raises(smemkit.DeadlockError):
-        launch(SHARED, grid=grid, max_steps=SOON)
+        launch(SHARED, grid=grid, max_steps=SOON, independent=False)
 
 
 def test_warps_at_a_barrier_are_told():
@@ -93,12 +93,12 @@ def test_warps_at_a_barrier_are_told():
         "    ret;", "    ret;\nwait:\n    bar.sync 0;\n    ret;"
     )  # fmt: skip
     with pytest.raises(smemkit.DeadlockError, match="2 of its warps wait at a barrier"):
-        launch(text, word(1), block=96, max_steps=SOON)
+        launch(text, word(1), block=96, max_steps=SOON, independent=False)
 
 
 def test_lanes_that_wait_for_one_of_their_warp():
     with pytest.raises(smemkit.DeadlockError, match="31 lanes in the loop and 1 not") as caught:
-        launch(FLAG, word(), max_steps=SOON)
+        launch(FLAG, word(), max_steps=SOON, independent=False)
     assert caught.value.ptx_line in range(line_of(FLAG), line_of(FLAG) + 3)
     assert caught.value.thread == (1, 0, 0)
 
@@ -106,7 +106,7 @@ def test_lanes_that_wait_for_one_of_their_warp():
 @pytest.mark.parametrize("how", ["check", "profile"])
 def test_watched_launches_too(how):
     with pytest.raises(smemkit.DeadlockError, match="read the same"):
-        getattr(load(SHARED), how)(1, 64, (), max_steps=SOON)
+        getattr(load(SHARED), how)(1, 64, (), max_steps=SOON, independent=False)
 
 
 def test_a_lock_that_is_taken_in_a_function():
@@ -348,4 +348,4 @@ def test_where_a_wait_stands(file, line, said):
     text = FLAG.replace("again:", f"again:\n    .loc 1 {line} 0")
     text = text.replace(".visible", f"{file}\n.visible")
     with pytest.raises(smemkit.DeadlockError, match=f"PTX line {line_of(text)}{said}"):
-        launch(text, word())
+        launch(text, word(), independent=False)
