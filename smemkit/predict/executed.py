@@ -13,8 +13,9 @@ solving, dropping what is negative, and giving less weight to equations that the
 from __future__ import annotations
 
 import collections
+import heapq
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,15 +28,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .machine_code import Instruction, MachineCode
+    from .machine_code import Block, Instruction, MachineCode
 
     Numbers = NDArray[np.float64]
 
 Place = tuple[str | None, int | None]
 
 # Weights of equations, each relative to the count it speaks of.
-ANCHOR, ARITHMETIC, TRIPS, FLOW, HINT = 1.0, 0.4, 0.5, 0.5, 0.02
-ROUNDS = 6  # of weighing anew
+ANCHOR, ARITHMETIC, TRIPS, FLOW, UNREACHED, HINT = 1.0, 0.4, 0.5, 0.5, 0.1, 0.02
+ROUNDS = 5  # of weighing anew
+PIVOTS = 4  # exchanges that may pass without fewer unknowns on the wrong side
 TOLERANCE = 0.02  # relative misses up to this keep their weight
 
 # PTX opcodes that ptxas keeps, by what the text begins with -> classes of what it makes of them.
@@ -56,6 +58,9 @@ KEPT = (
     (r"(?:fma|mul|add|sub)\.(?:\w+\.)*f64", ("double",), ARITHMETIC),
     (r"(?:ex2|lg2|sin|cos|tanh|rsqrt)\.approx|rcp\.approx", ("special",), ARITHMETIC),
 )
+# Classes of what ptxas does not execute where the PTX does not.
+FIXED = {"store.shared", "store.global", "atomic.global", "atomic.shared", "barrier", "async"}
+FIXED |= {"load.shared", "load.global", "matrix.shared", "shuffle", "tensor"}
 KEPT_PATTERNS = tuple((re.compile(pattern), kinds, weight) for pattern, kinds, weight in KEPT)
 SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
@@ -91,8 +96,9 @@ def map_counts(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> Execu
     counted: the instructions of a profiled launch, dicts with `ptx_line`, `ptx`, `file`, `line`
     and `counters`. A launch of which only some blocks were counted gives counts of those blocks.
     """
-    equations = _Equations(code, [row for row in counted if row["function"] == code.entry])
-    executions, flows = equations.solve()
+    equations = _Equations(code, counted)
+    variables = equations.solve()
+    executions, flows = equations.spread(variables)
     places = {row["ptx_line"]: (row["file"], row["line"]) for row in counted}
     by_class: collections.Counter[str] = collections.Counter()
     by_line: dict[Place, collections.Counter[str]] = collections.defaultdict(collections.Counter)
@@ -102,7 +108,7 @@ def map_counts(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> Execu
         for instruction in block.instructions:
             by_class[instruction.kind] += times
             by_line[places.get(instruction.ptx_line, (None, None))][instruction.kind] += times
-    residual = equations.measure(executions)
+    residual = equations.measure(variables)
     warps = equations.warps
     return ExecutedCode(code, executions, flows, warps, {**by_class}, {**by_line}, residual)
 
@@ -132,11 +138,75 @@ def count_parts(text: str, machine: Iterable[Instruction]) -> int:
     return 1
 
 
+def find_live(code: MachineCode, texts: Mapping[int, str]) -> list[int]:
+    """The blocks that warps may have come to, given the lines of the PTX that were executed.
+
+    A block with an access of a line that was not executed was not, nor one that has such lines
+    alone, nor one that is behind such blocks only. Arithmetic may stand elsewhere than its line
+    says, as ptxas moves it above branches. And ptxas shares code between branches that end alike,
+    which then has the lines of one of them: blocks that lie before an executed access are kept.
+    """
+    dead = []
+    for block in code.blocks:
+        known = [each for each in block.instructions if each.ptx_line]
+        missing = [each for each in known if each.ptx_line not in texts]
+        fixed = any(each.kind in FIXED and not each.guarded for each in missing)
+        dead.append(block.cold or fixed or (bool(known) and len(missing) == len(known)))
+    dead[0] = False
+    while True:
+        behind = _search(code, dead)
+        seen = {i for i, (cost, _) in behind.items() if not cost}
+        reached = {each.ptx_line for i in seen for each in code.blocks[i].instructions}
+        more = set()
+        for i in behind.keys() - seen:
+            for each in code.blocks[i].instructions:
+                if (
+                    each.ptx_line not in reached
+                    and each.kind in find_kept(texts.get(each.ptx_line, ""))[0]
+                ):
+                    more.add(i)
+        if not more:
+            return sorted(seen)
+        cheapest = min(behind[i][0] for i in more)
+        for i in (i for i in more if behind[i][0] == cheapest):
+            while i != 0:
+                dead[i] = False
+                i = behind[i][1]
+
+
+def _search(code: MachineCode, dead: Sequence[bool]) -> dict[int, tuple[int, int]]:
+    """{block: (dead blocks on the way to it, itself included, the block before it)}."""
+    found: dict[int, tuple[int, int]] = {}
+    heap = [(0, 0, 0)]
+    while heap:
+        cost, i, before = heapq.heappop(heap)
+        if i in found:
+            continue
+        found[i] = cost, before
+        block = code.blocks[i]
+        for way in (*block.successors, *(() if block.callee is None else (block.callee,))):
+            if way not in found and not code.blocks[way].cold:
+                heapq.heappush(heap, (cost + dead[way], way, i))
+    return found
+
+
+def keep_blocks(code: MachineCode, live: Sequence[int]) -> list[Block]:
+    """The blocks of a list, numbered by their places in it."""
+    number = {i: place for place, i in enumerate(live)}
+    return [
+        replace(
+            code.blocks[i],
+            successors=tuple(number[way] for way in code.blocks[i].successors if way in number),
+            callee=number.get(code.blocks[i].callee) if code.blocks[i].callee else None,
+        )
+        for i in live
+    ]
+
+
 class _Equations:
     """The equations of one launch in the executions of the blocks."""
 
     def __init__(self, code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> None:
-        self.code = code
         self.count: dict[int, float] = {}
         self.text: dict[int, str] = {}
         for row in counted:
@@ -144,78 +214,91 @@ class _Equations:
             line = row["ptx_line"]
             if times >= self.count.get(line, 0):
                 self.count[line], self.text[line] = float(times), row["ptx"]
-        first = min(self.count, default=0)
-        self.warps = self.count.get(first, 0.0)
+        self.warps = next(
+            (
+                float(row["counters"].get("instructions.warp", 0))
+                for row in counted
+                if row["function"] == code.entry
+            ),
+            0.0,
+        )
+        self.loops, self.all_blocks = code.loops, len(code.blocks)
+        self.live = find_live(code, self.text)
+        self.blocks = keep_blocks(code, self.live)
         self.edges = self._list_edges()
-        self.width = len(code.blocks) + len(self.edges)
+        self.width = len(self.blocks) + len(self.edges)
         self.rows: list[tuple[dict[int, float], float, float]] = []  # coefficients, value, weight
         self.anchors: list[tuple[dict[int, float], float]] = []
         self._add_lines()
+        self._add_unreached()
         self._add_trips()
         self.scale = self._guess()
         self._add_flow()
 
     # Variables: executions of blocks, then of edges that neither of their ends determines.
     def _list_edges(self) -> dict[tuple[int, int], int]:
-        blocks = self.code.blocks
         self.entered: dict[int, list[int]] = collections.defaultdict(list)
-        for i, block in enumerate(blocks):
-            if not block.cold:
-                for way in block.successors:
-                    self.entered[way].append(i)
         self.called: dict[int, list[int]] = collections.defaultdict(list)
-        for i, block in enumerate(blocks):
-            if block.callee is not None and not block.cold:
+        for i, block in enumerate(self.blocks):
+            for way in block.successors:
+                self.entered[way].append(i)
+            if block.callee is not None:
                 self.called[block.callee].append(i)
         free: dict[tuple[int, int], int] = {}
-        for i, block in enumerate(blocks):
-            ways = [way for way in block.successors if not blocks[way].cold]
-            for way in ways:
+        for i, block in enumerate(self.blocks):
+            for way in block.successors:
                 alone = len(self.entered[way]) == 1 and way != 0 and way not in self.called
-                if not block.cold and (len(ways) > 1 or block.leaves) and not alone:
-                    free[i, way] = len(blocks) + len(free)
+                if (len(block.successors) > 1 or block.leaves) and not alone:
+                    free[i, way] = len(self.blocks) + len(free)
         return free
 
     def _find_edge(self, i: int, way: int) -> int:
         """The variable of an edge."""
         if (i, way) in self.edges:
             return self.edges[i, way]
-        ways = [each for each in self.code.blocks[i].successors if not self.code.blocks[each].cold]
-        return i if len(ways) == 1 and not self.code.blocks[i].leaves else way
+        block = self.blocks[i]
+        return i if len(block.successors) == 1 and not block.leaves else way
 
     def _add_lines(self) -> None:
         """Equations of anchors, and hints of all other lines."""
         made: dict[int, list[tuple[int, Instruction]]] = collections.defaultdict(list)
-        for i, block in enumerate(self.code.blocks):
-            if not block.cold:
-                for instruction in block.instructions:
-                    made[instruction.ptx_line].append((i, instruction))
+        for i, block in enumerate(self.blocks):
+            for instruction in block.instructions:
+                made[instruction.ptx_line].append((i, instruction))
         self.copies: dict[int, dict[int, float]] = {}
         for line, instructions in made.items():
-            if line not in self.count:
+            if not line:
                 continue
-            kinds, weight = find_kept(self.text[line])
-            guarded = self.text[line].startswith("@")
+            times, text = self.count.get(line, 0.0), self.text.get(line, "")
+            if not times:
+                continue
+            kinds, weight = find_kept(text)
+            guarded = text.startswith("@")
             kept = [(i, each) for i, each in instructions if each.kind in kinds]
             if kept and all(guarded or not each.guarded for _, each in kept):
-                parts = count_parts(self.text[line], (each for _, each in kept))
+                parts = count_parts(text, (each for _, each in kept))
                 sums: dict[int, float] = collections.defaultdict(float)
                 for i, _ in kept:
                     sums[i] += 1.0 / parts
                 self.copies[line] = dict(sums)
-                self.rows.append((dict(sums), self.count[line], weight))
+                self.rows.append((dict(sums), times, weight))
                 if weight == ANCHOR:
-                    self.anchors.append((dict(sums), self.count[line]))
+                    self.anchors.append((dict(sums), times))
             else:
                 hints = dict.fromkeys({i for i, _ in instructions}, 1.0)
-                self.rows.append((hints, self.count[line], HINT))
+                self.rows.append((hints, times, HINT))
+
+    def _add_unreached(self) -> None:
+        """Hints of blocks that no warp came to, as most of their lines were not executed."""
+        for i, block in enumerate(self.blocks):
+            lines = [each.ptx_line for each in block.instructions if each.ptx_line]
+            if 2 * sum(line not in self.count for line in lines) > len(lines):
+                self.rows.append(({i: 1.0}, 0.0, UNREACHED))
 
     def _add_trips(self) -> None:
         """Where the copies of a loop's anchors lie in several blocks: who takes how many trips."""
-        for loop in self.code.loops:
-            inner = [
-                each for each in self.code.loops if each != loop and self._is_within(each, loop)
-            ]
+        for loop in self.loops:
+            inner = [each for each in self.loops if each != loop and self._is_within(each, loop)]
             most: dict[int, float] = {}
             for line, copies in self.copies.items():
                 if loop.first <= line <= loop.last and not any(
@@ -247,7 +330,7 @@ class _Equations:
         """A first estimate of the variables, by which equations are made relative."""
         low = np.full(self.width, np.inf)
         for row, value, weight in self.rows:
-            if weight > HINT:
+            if weight > UNREACHED:
                 for i, number in row.items():
                     low[i] = min(low[i], value / number / len(row))
         for row, value, weight in self.rows:
@@ -261,17 +344,13 @@ class _Equations:
         return np.where(np.isfinite(low) & (low > 0), low, max(self.warps, 1.0))
 
     def _add_flow(self) -> None:
-        blocks = self.code.blocks
         self.rows.append(({0: 1.0}, self.warps, ANCHOR))
-        for i, block in enumerate(blocks):
-            if block.cold:
-                self.rows.append(({i: 1.0}, 0.0, ANCHOR))
-                continue
+        for i, block in enumerate(self.blocks):
             if i and (self.entered[i] or self.called[i]):
                 self._add_sum(
                     i, [self._find_edge(each, i) for each in self.entered[i]] + self.called[i]
                 )
-            ways = [self._find_edge(i, way) for way in block.successors if not blocks[way].cold]
+            ways = [self._find_edge(i, way) for way in block.successors]
             if ways and not block.leaves:
                 self._add_sum(i, ways)
 
@@ -283,8 +362,8 @@ class _Equations:
         if row:
             self.rows.append((row, 0.0, FLOW))
 
-    def solve(self) -> tuple[Numbers, dict[tuple[int, int], float]]:
-        """Executions of the blocks, and flows of the edges."""
+    def solve(self) -> Numbers:
+        """The variables."""
         matrix = np.zeros((len(self.rows), self.width))
         value = np.zeros(len(self.rows))
         for r, (row, number, weight) in enumerate(self.rows):
@@ -294,41 +373,57 @@ class _Equations:
             value[r] = weight * number / unit
         weights = np.array([weight for _, _, weight in self.rows])
         damping = np.ones(len(self.rows))
-        answer = np.zeros(self.width)
+        answer, free = np.zeros(self.width), np.ones(self.width, bool)
         for _ in range(ROUNDS):
-            answer = _solve_nonnegative(matrix * damping[:, None], value * damping)
+            answer, free = _solve_nonnegative(matrix * damping[:, None], value * damping, free)
             missed = np.abs(matrix @ answer - value) / weights
+            before = damping
             damping = np.sqrt(TOLERANCE / np.maximum(missed, TOLERANCE))
-        found = answer * self.scale
-        flows = {
-            (i, way): float(found[self._find_edge(i, way)])
-            for i, block in enumerate(self.code.blocks)
-            for way in block.successors
-            if not block.cold and not self.code.blocks[way].cold
-        }
-        return found[: len(self.code.blocks)], flows
+            if np.abs(damping - before).max(initial=0.0) < 0.05:
+                break
+        return answer * self.scale
 
-    def measure(self, executions: Numbers) -> float:
+    def spread(self, found: Numbers) -> tuple[Numbers, dict[tuple[int, int], float]]:
+        """Executions of all blocks of the code, and flows of the edges, by their numbers there."""
+        executions = np.zeros(self.all_blocks)
+        executions[self.live] = found[: len(self.blocks)]
+        flows = {
+            (self.live[i], self.live[way]): float(found[self._find_edge(i, way)])
+            for i, block in enumerate(self.blocks)
+            for way in block.successors
+        }
+        return executions, flows
+
+    def measure(self, variables: Numbers) -> float:
         """The share of all counts of anchors by which their copies miss them."""
         missed = sum(
-            abs(sum(number * executions[i] for i, number in row.items()) - value)
+            abs(sum(number * variables[i] for i, number in row.items()) - value)
             for row, value in self.anchors
         )
         return float(missed / max(sum(value for _, value in self.anchors), 1.0))
 
 
-def _solve_nonnegative(matrix: Numbers, value: Numbers) -> Numbers:
-    """Least squares without negative unknowns, by exchange of those that are held at 0."""
+def _solve_nonnegative(
+    matrix: Numbers, value: Numbers, free: NDArray[np.bool_]
+) -> tuple[Numbers, NDArray[np.bool_]]:
+    """Least squares without negative unknowns, and which of them are not held at 0.
+
+    free: those that are not held at first. Block principal pivoting: all that are negative are
+    held, and all freed that would fall below what they are held at.
+    """
     square, right = matrix.T @ matrix, matrix.T @ value
     square[np.diag_indices_from(square)] += 1e-9
-    free = np.ones(len(right), bool)
     answer = np.zeros(len(right))
-    for _ in range(50):
-        answer[:] = 0.0
+    fewest, left = len(right) + 1, PIVOTS
+    while left:
+        answer = np.zeros(len(right))
         answer[free] = np.linalg.solve(square[np.ix_(free, free)], right[free])
         pull = right - square @ answer
-        negative, wanted = free & (answer < -1e-12), ~free & (pull > 1e-9)
-        if not negative.any() and not wanted.any():
+        wrong = (free & (answer < -1e-9)) | (~free & (pull > 1e-9))
+        count = int(wrong.sum())
+        if not count:
             break
-        free = (free & ~negative) | wanted
-    return np.maximum(answer, 0.0)
+        left = PIVOTS if count < fewest else left - 1
+        fewest = min(fewest, count)
+        free = free ^ wrong
+    return np.maximum(answer, 0.0), free
