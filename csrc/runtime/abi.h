@@ -53,6 +53,81 @@ typedef struct smk_cuda_copy3d {
     int kind;
 } smk_cuda_copy3d;
 
+/* Bits of each channel of a texel, and what they are. */
+typedef struct smk_cuda_channels {
+    int bits[4];
+    int kind; /* SMK_CHANNELS_... */
+} smk_cuda_channels;
+
+/* Those behind FLOAT are formats of graphics, of which the normalised integers come as 1, 2 and 4 channels. */
+enum {
+    SMK_CHANNELS_SIGNED = 0,
+    SMK_CHANNELS_UNSIGNED = 1,
+    SMK_CHANNELS_FLOAT = 2,
+    SMK_CHANNELS_UNSIGNED_NORMALIZED = 5, /* 3 of 8 bits, 3 of 16 */
+    SMK_CHANNELS_SIGNED_NORMALIZED = 11,
+    SMK_CHANNELS_COMPRESSED = 17
+};
+
+/* The memory behind a texture or surface object. */
+typedef struct smk_cuda_resource {
+    int type; /* SMK_RESOURCE_... */
+    union {
+        struct smk_cuda_array *array;
+        struct {
+            void *address;
+            smk_cuda_channels channels;
+            size_t bytes;
+        } linear;
+        struct {
+            void *address;
+            smk_cuda_channels channels;
+            size_t width, height, pitch; /* texels, rows, bytes */
+        } rows;
+        int reserved[32];
+    } as;
+    unsigned flags;
+} smk_cuda_resource;
+
+enum { SMK_RESOURCE_ARRAY = 0, SMK_RESOURCE_MIPMAPPED = 1, SMK_RESOURCE_LINEAR = 2, SMK_RESOURCE_ROWS = 3 };
+
+/* How a texture object reads. */
+typedef struct smk_cuda_sampling {
+    int mode[3]; /* smk_texture_mode */
+    int filters, reads_floats, srgb;
+    float border[4];
+    int normalized;
+    unsigned max_anisotropy;
+    int level_filters;
+    float level_bias, level_least, level_most;
+    int no_trilinear_shortcuts, seamless_cube;
+} smk_cuda_sampling;
+
+/* Another format or other layers than those of the array. */
+typedef struct smk_cuda_view {
+    int format;
+    size_t width, height, depth;
+    unsigned first_level, last_level, first_layer, last_layer;
+    unsigned reserved[16];
+} smk_cuda_view;
+
+typedef struct smk_cuda_array_needs {
+    size_t bytes, alignment;
+    unsigned reserved[4];
+} smk_cuda_array_needs;
+
+typedef struct smk_cuda_peer_copy3d {
+    struct smk_cuda_array *source_array;
+    smk_cuda_position source_position;
+    smk_cuda_pitched source;
+    int source_device;
+    struct smk_cuda_array *target_array;
+    smk_cuda_position target_position;
+    smk_cuda_pitched target;
+    int target_device;
+    smk_cuda_extent extent;
+} smk_cuda_peer_copy3d;
+
 typedef struct smk_cuda_pointer_facts {
     int type, device;
     void *device_address, *host_address;

@@ -3,16 +3,7 @@
 #include "runtime/outcome.h"
 #include "runtime/session.h"
 #include "runtime/stream.h"
-
-/* A copy that the host waits for; that of a stream does not. */
-static smk_cuda submit(const smk_work *work, smk_cuda_stream_handle stream, bool waits)
-{
-    smk_cuda code = smk_stream_submit(stream, work);
-    if (waits) {
-        smk_session_flush();
-    }
-    return smk_outcome_return(code);
-}
+#include "runtime/texel_array.h"
 
 static smk_work box(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width,
                     size_t height, int kind)
@@ -31,7 +22,7 @@ static smk_work box(void *target, size_t target_pitch, const void *source, size_
 SMK_EXPORT smk_cuda cudaMemcpy(void *target, const void *source, size_t bytes, int kind)
 {
     const smk_work work = box(target, bytes, source, bytes, bytes, 1, kind);
-    return submit(&work, NULL, true);
+    return smk_stream_call(NULL, &work, true);
 }
 SMK_EXPORT_AS(cudaMemcpy_ptds, cudaMemcpy);
 
@@ -39,7 +30,7 @@ SMK_EXPORT smk_cuda cudaMemcpyAsync(void *target, const void *source, size_t byt
                                     smk_cuda_stream_handle stream)
 {
     const smk_work work = box(target, bytes, source, bytes, bytes, 1, kind);
-    return submit(&work, stream, false);
+    return smk_stream_call(stream, &work, false);
 }
 SMK_EXPORT_AS(cudaMemcpyAsync_ptsz, cudaMemcpyAsync);
 
@@ -49,7 +40,7 @@ static smk_cuda copy_rows(const smk_work *work, smk_cuda_stream_handle stream, b
     if (copy->height > 1 && (copy->width > copy->target_pitch || copy->width > copy->source_pitch)) {
         return smk_outcome_return(SMK_CUDA_ErrorInvalidPitchValue);
     }
-    return submit(work, stream, waits);
+    return smk_stream_call(stream, work, waits);
 }
 
 SMK_EXPORT smk_cuda cudaMemcpy2D(void *target, size_t target_pitch, const void *source, size_t source_pitch,
@@ -169,7 +160,7 @@ static smk_cuda copy_symbol(const void *symbol, size_t offset, void *host_target
     }
     const bool to = host_source != NULL;
     const smk_work work = box(to ? address : host_target, bytes, to ? host_source : address, bytes, bytes, 1, kind);
-    return submit(&work, stream, waits);
+    return smk_stream_call(stream, &work, waits);
 }
 
 SMK_EXPORT smk_cuda cudaMemcpyToSymbol(const void *symbol, const void *source, size_t bytes, size_t offset, int kind)
@@ -213,29 +204,11 @@ SMK_EXPORT smk_cuda cudaGetSymbolSize(size_t *bytes, const void *symbol)
 
 /* Volumes ------------------------------------------------------------------------------------------------- */
 
-static size_t offset_of(const smk_cuda_pitched *volume, const smk_cuda_position *position)
+static smk_cuda copy_volume(const smk_cuda_copy3d *wanted, smk_cuda_stream_handle stream, bool waits)
 {
-    return (position->z * volume->height + position->y) * volume->pitch + position->x;
-}
-
-static smk_cuda copy_volume(const smk_cuda_copy3d *copy, smk_cuda_stream_handle stream, bool waits)
-{
-    if (copy->source_array != NULL || copy->target_array != NULL) {
-        return smk_outcome_return(SMK_CUDA_ErrorNotSupported);
-    }
-    const smk_work work = {
-        .kind = SMK_WORK_COPY,
-        .as.copy = {.target = (char *)copy->target.address + offset_of(&copy->target, &copy->target_position),
-                    .source = (const char *)copy->source.address + offset_of(&copy->source, &copy->source_position),
-                    .target_pitch = copy->target.pitch,
-                    .source_pitch = copy->source.pitch,
-                    .target_slice = copy->target.pitch * copy->target.height,
-                    .source_slice = copy->source.pitch * copy->source.height,
-                    .width = copy->extent.width,
-                    .height = copy->extent.height,
-                    .depth = copy->extent.depth,
-                    .kind = copy->kind}};
-    return submit(&work, stream, waits);
+    smk_work work = {.kind = SMK_WORK_COPY};
+    const smk_cuda code = smk_texel_array_make_copy(wanted, &work.as.copy);
+    return code == SMK_CUDA_Success ? smk_stream_call(stream, &work, waits) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaMemcpy3D(const smk_cuda_copy3d *copy)
@@ -249,3 +222,31 @@ SMK_EXPORT smk_cuda cudaMemcpy3DAsync(const smk_cuda_copy3d *copy, smk_cuda_stre
     return copy_volume(copy, stream, false);
 }
 SMK_EXPORT_AS(cudaMemcpy3DAsync_ptsz, cudaMemcpy3DAsync);
+
+static smk_cuda copy_peers(const smk_cuda_peer_copy3d *wanted, smk_cuda_stream_handle stream, bool waits)
+{
+    const smk_cuda_copy3d copy = {.source_array = wanted->source_array,
+                                  .source_position = wanted->source_position,
+                                  .source = wanted->source,
+                                  .target_array = wanted->target_array,
+                                  .target_position = wanted->target_position,
+                                  .target = wanted->target,
+                                  .extent = wanted->extent,
+                                  .kind = SMK_COPY_ON_DEVICE};
+    if (wanted->source_device != 0 || wanted->target_device != 0) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidDevice);
+    }
+    return copy_volume(&copy, stream, waits);
+}
+
+SMK_EXPORT smk_cuda cudaMemcpy3DPeer(const smk_cuda_peer_copy3d *copy)
+{
+    return copy_peers(copy, NULL, true);
+}
+SMK_EXPORT_AS(cudaMemcpy3DPeer_ptds, cudaMemcpy3DPeer);
+
+SMK_EXPORT smk_cuda cudaMemcpy3DPeerAsync(const smk_cuda_peer_copy3d *copy, smk_cuda_stream_handle stream)
+{
+    return copy_peers(copy, stream, false);
+}
+SMK_EXPORT_AS(cudaMemcpy3DPeerAsync_ptsz, cudaMemcpy3DPeerAsync);

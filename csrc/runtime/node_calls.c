@@ -2,6 +2,7 @@
 #include "runtime/allocations.h"
 #include "runtime/outcome.h"
 #include "runtime/stream.h"
+#include "runtime/texel_array.h"
 
 #include <string.h>
 
@@ -107,38 +108,20 @@ static smk_work make_copy(void *target, const void *source, size_t bytes, int ki
                                   .kind = kind}};
 }
 
-static char *offset_of(const smk_cuda_pitched *volume, const smk_cuda_position *at)
-{
-    return (char *)volume->address + (at->z * volume->height + at->y) * volume->pitch + at->x;
-}
-
-static smk_work make_volume(const smk_cuda_copy3d *copy)
-{
-    return (smk_work){.kind = SMK_WORK_COPY,
-                      .as.copy = {.target = offset_of(&copy->target, &copy->target_position),
-                                  .source = offset_of(&copy->source, &copy->source_position),
-                                  .target_pitch = copy->target.pitch,
-                                  .source_pitch = copy->source.pitch,
-                                  .target_slice = copy->target.pitch * copy->target.height,
-                                  .source_slice = copy->source.pitch * copy->source.height,
-                                  .width = copy->extent.width,
-                                  .height = copy->extent.height,
-                                  .depth = copy->extent.depth,
-                                  .kind = copy->kind}};
-}
-
 SMK_EXPORT smk_cuda cudaGraphAddMemcpyNode(smk_cuda_node **node, smk_cuda_graph *graph,
                                            smk_cuda_node *const *dependencies, size_t count,
                                            const smk_cuda_copy3d *copy)
 {
-    const smk_work work = make_volume(copy);
-    return add(node, graph, dependencies, count, &work);
+    smk_work work = {.kind = SMK_WORK_COPY};
+    const smk_cuda code = smk_texel_array_make_copy(copy, &work.as.copy);
+    return code == SMK_CUDA_Success ? add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaGraphMemcpyNodeSetParams(smk_cuda_node *node, const smk_cuda_copy3d *copy)
 {
-    const smk_work work = make_volume(copy);
-    return change(node, &work);
+    smk_work work = {.kind = SMK_WORK_COPY};
+    const smk_cuda code = smk_texel_array_make_copy(copy, &work.as.copy);
+    return code == SMK_CUDA_Success ? change(node, &work) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecMemcpyNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node,

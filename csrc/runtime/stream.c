@@ -87,6 +87,15 @@ smk_cuda smk_stream_submit(smk_cuda_stream_handle handle, const smk_work *work)
     return smk_work_run(work);
 }
 
+smk_cuda smk_stream_call(smk_cuda_stream_handle stream, const smk_work *work, bool waits)
+{
+    const smk_cuda code = smk_stream_submit(stream, work);
+    if (waits) {
+        smk_session_flush();
+    }
+    return smk_outcome_return(code);
+}
+
 smk_cuda smk_stream_wait(smk_cuda_stream_handle handle)
 {
     smk_cuda_stream *stream = smk_stream_find(handle);

@@ -27,6 +27,9 @@ enum { SMK_STREAM_NON_BLOCKING = 1 };
 /* Runs work, or adds it to the graph of a stream that is captured. */
 smk_cuda smk_stream_submit(smk_cuda_stream_handle stream, const smk_work *work);
 
+/* A call of the program that submits work; `waits`: the host waits for it, as for a copy that is not asynchronous. */
+smk_cuda smk_stream_call(smk_cuda_stream_handle stream, const smk_work *work, bool waits);
+
 /* A call that waits for a stream: fails where that is captured. */
 smk_cuda smk_stream_wait(smk_cuda_stream_handle stream);
 

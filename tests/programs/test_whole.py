@@ -117,6 +117,12 @@ def test_layouts_are_those_of_cuda(tmp_path):
         "smk_cuda_kernel_node": "struct cudaKernelNodeParams",
         "smk_cuda_memset_node": "struct cudaMemsetParams",
         "smk_cuda_host_node": "struct cudaHostNodeParams",
+        "smk_cuda_channels": "struct cudaChannelFormatDesc",
+        "smk_cuda_resource": "struct cudaResourceDesc",
+        "smk_cuda_sampling": "struct cudaTextureDesc",
+        "smk_cuda_view": "struct cudaResourceViewDesc",
+        "smk_cuda_array_needs": "struct cudaArrayMemoryRequirements",
+        "smk_cuda_peer_copy3d": "struct cudaMemcpy3DPeerParms",
     }
     fields = [
         ("smk_cuda_properties", "clusters", "struct cudaDeviceProp", "clusterLaunch"),
@@ -124,6 +130,10 @@ def test_layouts_are_those_of_cuda(tmp_path):
         ("smk_cuda_properties", "multiprocessors", "struct cudaDeviceProp", "multiProcessorCount"),
         ("smk_cuda_copy3d", "extent", "struct cudaMemcpy3DParms", "extent"),
         ("smk_cuda_launch_attribute", "value", "cudaLaunchAttribute", "val"),
+        ("smk_cuda_resource", "flags", "struct cudaResourceDesc", "flags"),
+        ("smk_cuda_sampling", "normalized", "struct cudaTextureDesc", "normalizedCoords"),
+        ("smk_cuda_sampling", "seamless_cube", "struct cudaTextureDesc", "seamlessCubemap"),
+        ("smk_cuda_view", "last_layer", "struct cudaResourceViewDesc", "lastLayer"),
     ]
     lines = ['#include "runtime/abi.h"', '#include "runtime/properties.h"']
     lines += ["#include <cuda_runtime_api.h>"]
