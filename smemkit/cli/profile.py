@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ from ..bench import workloads
 from ..bench.families import find_class
 from ..report import counts, html
 from ..report.capture import ORDERS
+from . import suite, suite_file
 from .errors import UsageError
 from .kernel_arguments import (
     FORMS,
@@ -78,6 +80,8 @@ class Options(argparse.Namespace):
     seed: int
     json: str | None
     html: str | None
+    junit: str | None
+    sarif: str | None
     save: list[str]
     of_a_family: dict[str, object]  # from option to its value by default
     of_a_file: dict[str, object]
@@ -88,6 +92,8 @@ class ProfileOptions(Options):
 
     fail_on: list[str]
     as_written: bool
+    baseline: str | None
+    update: bool
 
 
 class CheckOptions(Options):
@@ -142,12 +148,13 @@ def _add_command(commands: Commands, name: str, words: str) -> Parser:
         name,
         help=words,
         description=f"{words}; on the simulator, no GPU needed",
-        epilog=FORMS,
+        epilog=f"{FORMS}\n{suite_file.FORM}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "what",
-        help="a family (gemm), a kernel of it (gemm/tiled), or a file: kernel.cu, kernel.ptx",
+        help="a family (gemm), a kernel of it (gemm/tiled), a file (kernel.cu, kernel.ptx), or a "
+        "folder with a smemkit.toml",
     )
     family = _OptionGroup(parser, "of a family")
     family.add("--variant", default="auto", help="default: the fastest")
@@ -188,6 +195,18 @@ def _add_command(commands: Commands, name: str, words: str) -> Parser:
         help="write it as JSON; - is standard output",
     )
     parser.add_argument("--html", type=output_file, metavar="FILE", help="write it as a page")
+    parser.add_argument(
+        "--junit",
+        type=output_file,
+        metavar="FILE",
+        help="write it as JUnit XML, a test case a launch (or claim), for services that run tests",
+    )
+    parser.add_argument(
+        "--sarif",
+        type=output_file,
+        metavar="FILE",
+        help="write what is wrong as SARIF 2.1.0, by line, for code hosts and editors",
+    )
     add_save(
         parser,
         "keep the report: x.html is a page, x.json is read by `smemkit compare` and "
@@ -230,6 +249,14 @@ def _add_profile_options(parser: Parser) -> None:
         "--as-written",
         action="store_true",
         help="count PTX accesses as written, not as ptxas fuses them",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="counters as they were: exit status 1 where one has moved by more than its tolerance",
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="write the counters of this run as that baseline"
     )
 
 
@@ -405,23 +432,49 @@ def make_call(chosen: Options) -> Call:
 def run_profile(chosen: ProfileOptions) -> int:
     """Runs profile and returns the exit status."""
     conditions = [parse_condition(text) for text in chosen.fail_on]
-    return judge(conditions, _run(chosen, lambda call: _profile(chosen, call)))
+    if is_suite(chosen):
+        return suite.profile(chosen, open_kernel)
+    before = suite.read_baseline(chosen)
+    done = _run(chosen, lambda call: _profile(chosen, call))
+    return max(judge(conditions, done), suite.judge_one(chosen, done, before))
 
 
 def run_check(chosen: CheckOptions) -> int:
     """Runs check and returns the exit status."""
+    if is_suite(chosen):
+        return suite.check(chosen, open_kernel)
     done = _run(chosen, lambda call: _check(chosen, call))
     return 0 if done else 1 if done.findings else 2  # 2: it ended early, for no finding
+
+
+def is_suite(chosen: Options) -> bool:
+    """Whether a folder or its TOML file is run; refuses options that say nothing of it."""
+    path = Path(chosen.what)
+    is_folder = path.is_dir() and path.suffix not in (".cu", ".ptx")
+    if not is_folder and path.suffix != ".toml":
+        return False
+    check_endings(chosen.save)
+    named = {name: usual for name, usual in chosen.of_a_file.items() if name != "kernel"}
+    _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
+    _refuse_options(chosen, {**named, "html": None, "save": []}, "one launch")
+    return True
 
 
 def _run(chosen: Options, make: Callable[[Call], Done]) -> Done:
     """The report that `make` gives of the call; prints it, and writes what the options name."""
     check_endings(chosen.save)
-    call = make_call(chosen)
+    what, begun = chosen.what, time.perf_counter()
     try:
+        call = make_call(chosen)
         done = make(call)
-    except smemkit.ArgumentTypeError as error:
-        raise say_type(error, chosen.arg) from None
+    except (KeyboardInterrupt, smemkit.InterruptedError):
+        raise
+    except smemkit.Error as error:
+        if isinstance(error, smemkit.ArgumentTypeError):
+            error = say_type(error, chosen.arg)
+        suite.write_one(chosen, what, None, error, time.perf_counter() - begun)
+        raise error from None
+    suite.write_one(chosen, what, done, None, time.perf_counter() - begun)
     if chosen.json != "-":
         print(done)
     if chosen.json:

@@ -57,7 +57,7 @@ def _is_changed(a: Number, b: Number) -> bool:
     return abs(a - b) > CHANGED * max(abs(a), abs(b))
 
 
-def _judge(name: str, a: Number, b: Number) -> Mark:
+def judge(name: str, a: Number, b: Number) -> Mark:
     """The mark of a row: "better", "worse", "differs", or "" where both are alike."""
     if not _is_changed(a, b):
         return ""
@@ -157,7 +157,7 @@ class Comparison(Saved):
     def mark(self, row: ComparedRow) -> Mark:
         """Of a row: "better", "worse", "differs" (neither can be said), or "" (equal)."""
         name, _, a, b, _ = row
-        return _judge(name, a, b)
+        return judge(name, a, b)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""

@@ -250,8 +250,26 @@ static PyObject *call_capture(PyObject *module, PyObject *const *arguments, Py_s
     return result;
 }
 
+static const char kinds_doc[] = "_finding_kinds()\n--\n\nA dict from the kinds of findings to what they mean.";
+
+static PyObject *list_kinds(PyObject *module, PyObject *ignored)
+{
+    PyObject *kinds = PyDict_New();
+    (void)module;
+    (void)ignored;
+    for (int i = 0; kinds != NULL && i < SMK_FINDING_COUNT; i++) {
+        PyObject *meaning = PyUnicode_FromString(smk_finding_meaning((smk_finding_kind)i));
+        if (meaning == NULL || PyDict_SetItemString(kinds, smk_finding_name((smk_finding_kind)i), meaning) < 0) {
+            Py_CLEAR(kinds);
+        }
+        Py_XDECREF(meaning);
+    }
+    return kinds;
+}
+
 PyMethodDef smk_captured_call_methods[] = {
     {"_capture", SMK_PY_FUNCTION(call_capture), METH_FASTCALL, capture_doc},
     {"_watch", set_watch, METH_O, watch_doc},
+    {"_finding_kinds", list_kinds, METH_NOARGS, kinds_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -18,7 +18,9 @@ typedef enum smk_finding_kind {
     SMK_FINDING_COUNT
 } smk_finding_kind;
 
+/* Its name, and what it means, as in finding.def. */
 const char *smk_finding_name(smk_finding_kind kind);
+const char *smk_finding_meaning(smk_finding_kind kind);
 
 /* A word for an instruction that synchronises threads or uses a value: "barrier", "branch", "shfl". */
 const char *smk_finding_use(const smk_instruction *instruction);

@@ -27,6 +27,16 @@ const char *smk_finding_name(smk_finding_kind kind)
     return kind < SMK_FINDING_COUNT ? names[kind] : "?";
 }
 
+const char *smk_finding_meaning(smk_finding_kind kind)
+{
+    static const char *const meanings[SMK_FINDING_COUNT] = {
+#define SMK_FINDING(id, name, meaning) [SMK_FINDING_##id] = (meaning),
+#include "sim/check/finding.def"
+#undef SMK_FINDING
+    };
+    return kind < SMK_FINDING_COUNT ? meanings[kind] : "?";
+}
+
 smk_status smk_finding_open(smk_finding_sink *sink, smk_error *error)
 {
     *sink = (smk_finding_sink){0};
