@@ -8,7 +8,25 @@ static const smk_card table[] = {
 #undef SMK_CARD
 };
 
+static const smk_card_rate rates[] = {
+#define SMK_CARD_RATE(owner_, quantity_, value_, source_)                                                              \
+    {.owner = owner_, .quantity = #quantity_, .value = value_, .source = source_},
+#include "registry/card_rates.def"
+#undef SMK_CARD_RATE
+};
+
 enum { LETTERS_MAX = 64 };
+
+size_t smk_cards_rate_count(void)
+{
+    return sizeof rates / sizeof rates[0];
+}
+
+const smk_card_rate *smk_cards_rate(size_t index)
+{
+    return &rates[index];
+}
+
 
 size_t smk_cards_count(void)
 {

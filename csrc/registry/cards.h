@@ -1,4 +1,4 @@
-/* Names of GPUs and their compute capabilities. */
+/* Names of GPUs, their compute capabilities, and how fast they are. */
 #ifndef SMK_REGISTRY_CARDS_H
 #define SMK_REGISTRY_CARDS_H
 
@@ -15,5 +15,15 @@ const smk_card *smk_cards_row(size_t index); /* an index below the count */
 
 /* The card of that name, as people write it: "rtx3060", "NVIDIA GeForce RTX 3060 Laptop GPU". NULL: none. */
 const smk_card *smk_cards_find(const char *name);
+
+/* One row of card_rates.def. */
+typedef struct smk_card_rate {
+    const char *owner, *quantity;
+    double value;
+    const char *source;
+} smk_card_rate;
+
+size_t smk_cards_rate_count(void);
+const smk_card_rate *smk_cards_rate(size_t index); /* an index below the count */
 
 #endif

@@ -106,7 +106,8 @@ static smk_status run_counted(const smk_kernel *kernel, const smk_launch *launch
                               smk_error *error)
 {
     smk_count_result result = {0};
-    smk_status status = smk_count_run(kernel->binary->program, kernel->entry, launch, options, 0, true, &result, error);
+    smk_status status = smk_count_run(kernel->binary->program, kernel->entry, launch, options,
+                                      &(smk_count_options){.model = true}, &result, error);
     if (status == SMK_OK) {
         smk_watch_add_counts(kernel->name, &result);
     }

@@ -355,7 +355,28 @@ static PyObject *call_limits_table(PyObject *module, PyObject *ignored)
     return rows;
 }
 
+/* _card_rates() -> ((owner, quantity, value, source), ...), the rows of card_rates.def */
+static const char card_rates_doc[] = "_card_rates()\n--\n\n";
+
+static PyObject *call_card_rates(PyObject *module, PyObject *ignored)
+{
+    (void)module;
+    (void)ignored;
+    PyObject *rows = PyTuple_New((Py_ssize_t)smk_cards_rate_count());
+    for (size_t i = 0; rows != NULL && i < smk_cards_rate_count(); i++) {
+        const smk_card_rate *rate = smk_cards_rate(i);
+        PyObject *row = Py_BuildValue("(ssds)", rate->owner, rate->quantity, rate->value, rate->source);
+        if (row == NULL) {
+            Py_CLEAR(rows);
+        } else {
+            PyTuple_SET_ITEM(rows, (Py_ssize_t)i, row);
+        }
+    }
+    return rows;
+}
+
 PyMethodDef smk_limits_methods[] = {
+    {"_card_rates", call_card_rates, METH_NOARGS, card_rates_doc},
     {"_limits_table", call_limits_table, METH_NOARGS, limits_table_doc},
     {"limits", SMK_PY_FUNCTION(call_limits), SMK_PY_FAST, limits_doc},
     {NULL, NULL, 0, NULL},

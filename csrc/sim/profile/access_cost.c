@@ -319,6 +319,28 @@ void smk_access_cost_add_copy(smk_access_cost *totals, const smk_access_cost_pla
     offer_sample(shared, cost.shared.wavefronts, warp, target->address, target->bytes, target->mask);
 }
 
+void smk_access_cost_touch(smk_footprint *footprint, uint32_t number, const smk_access_cost_plan *access, uint32_t warp,
+                           const smk_access_event *event)
+{
+    const unsigned bytes = access->bytes != 0 ? access->bytes : event->bytes;
+    uint64_t address[SMK_WARP_SIZE];
+    uint32_t mask = 0;
+    if (event->kind == SMK_ACCESS_COPY || (event->space != SMK_SPACE_GENERIC && event->space != SMK_SPACE_GLOBAL)) {
+        return;
+    }
+    for (uint32_t left = event->mask; left != 0; left &= left - 1) {
+        const unsigned lane = smk_bits_first(left);
+        address[lane] = event->address[lane] + (uint64_t)(int64_t)access->shift;
+        mask |= event->space == SMK_SPACE_GLOBAL || address[lane] < SMK_WINDOW_SHARED ? UINT32_C(1) << lane : 0;
+    }
+    if (access->form == SMK_FUSION_SINGLE && mask != 0) {
+        mask = UINT32_C(1) << smk_bits_first(mask);
+    }
+    if (mask != 0) {
+        smk_footprint_note(footprint, number, event->kind != SMK_ACCESS_LOAD, warp, address, bytes, mask);
+    }
+}
+
 void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from)
 {
     to->requests += from->requests;

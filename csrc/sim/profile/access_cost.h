@@ -6,6 +6,7 @@
 #include "sim/cost/bank.h"
 #include "sim/exec/access.h"
 #include "sim/exec/block.h"
+#include "sim/profile/footprint.h"
 #include "sim/ptxas/fusion.h"
 
 #include <stdbool.h>
@@ -78,6 +79,10 @@ void smk_access_cost_add(smk_access_cost *totals, const smk_access_cost_plan *ac
  * byte. */
 void smk_access_cost_add_copy(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
                               const smk_access_event *source, const smk_access_event *target);
+
+/* Notes which global memory an event of that access touches. */
+void smk_access_cost_touch(smk_footprint *footprint, uint32_t number, const smk_access_cost_plan *access, uint32_t warp,
+                           const smk_access_event *event);
 
 /* Adds the costs of another host thread. The result does not depend on the order of merging. */
 void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from);

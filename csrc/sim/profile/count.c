@@ -44,7 +44,7 @@ typedef struct numbers {
 
 typedef struct counting {
     const smk_module *module;
-    bool model;
+    bool model, footprint;
     smk_arena arena;
     smk_fusion_access **plan; /* by function; NULL: none of its accesses was lowered */
     smk_status failure;       /* of a fusion plan, reported by `open`, since `selects` cannot fail */
@@ -66,6 +66,9 @@ typedef struct counting {
     smk_count_variable *variable; /* in shared memory */
     uint32_t variable_count;
     numbers sum;
+    smk_footprint_row *rows; /* of the workers that have ended */
+    size_t row_count;
+    bool lost; /* no memory was left for the rows */
 } counting;
 
 /* The state of one host thread. */
@@ -75,6 +78,7 @@ typedef struct worker {
     numbers own;
     smk_access_event source; /* source of the copy whose target follows; mask 0: it reads nothing */
     smk_barrier_reach order;
+    smk_footprint *touched; /* NULL: not asked for */
 } worker;
 
 static smk_status out_of_memory(smk_error *error)
@@ -291,8 +295,11 @@ static smk_status open_worker(void *context, const smk_block *block, void **stat
     made->count = c;
     made->first = c->first;
     bool room = smk_barrier_reach_open(&made->order, c->shared_bytes, c->barrier_count);
+    made->touched = room && c->footprint ? smk_footprint_open(c->access_count) : NULL;
+    room = room && (made->touched != NULL || !c->footprint);
     status = room ? allocate_numbers(c, &made->own, error) : out_of_memory(error);
     if (status != SMK_OK) {
+        smk_footprint_close(made->touched);
         smk_barrier_reach_close(&made->order);
         smk_heap_free(made);
         return status;
@@ -317,7 +324,9 @@ static void close_worker(void *context, void *state)
         c->reach[i] = c->reach[i] < w->order.reach[i] ? w->order.reach[i] : c->reach[i];
     }
     c->unknown = c->unknown || w->order.unknown;
+    c->lost = c->lost || (w->touched != NULL && !smk_footprint_collect(w->touched, &c->rows, &c->row_count));
     (void)pthread_mutex_unlock(&c->lock);
+    smk_footprint_close(w->touched);
     smk_barrier_reach_close(&w->order);
     free_numbers(&w->own);
     smk_heap_free(w);
@@ -373,8 +382,10 @@ static void note_copy(worker *w, const smk_access_cost_plan *access, const smk_w
 static void begin_block(void *state, const smk_block *block)
 {
     worker *w = state;
-    (void)block;
     smk_barrier_reach_begin(&w->order);
+    if (w->touched != NULL) {
+        smk_footprint_begin(w->touched, block->number);
+    }
 }
 
 /* Follows an access as the machine makes it. */
@@ -396,6 +407,9 @@ static uint32_t note_access(void *state, const smk_warp *warp, const smk_access_
     if (number != SMK_NO_INDEX) {
         const smk_access_cost_plan *access = &w->count->access[number];
         follow(w, access, warp, event);
+        if (w->touched != NULL && access->cost_index[SMK_ACCESS_COST_GLOBAL] != SMK_NO_INDEX) {
+            smk_access_cost_touch(w->touched, number, access, warp->control->index, event);
+        }
         if (access->op == SMK_BANK_ASYNC) {
             note_copy(w, access, warp, event);
             return event->mask;
@@ -604,14 +618,31 @@ static uint32_t list_samples(const counting *c, smk_count_sample *sample)
     return count;
 }
 
-static smk_status make_result(const counting *c, smk_count_result *result, smk_error *error)
+/* Hands the rows to the result, with the index of the line in place of the number of the access. */
+static void move_footprint(counting *c, smk_count_result *result)
+{
+    for (size_t i = 0; i < c->row_count; i++) {
+        const smk_access_cost_plan *access = &c->access[c->rows[i].access];
+        uint32_t line = 0;
+        while (result->line[line].function != access->function ||
+               result->line[line].instruction != access->instruction) {
+            line++;
+        }
+        c->rows[i].access = line;
+    }
+    result->footprint = c->rows;
+    result->footprint_count = c->row_count;
+    c->rows = NULL;
+}
+
+static smk_status make_result(counting *c, smk_count_result *result, smk_error *error)
 {
     result->line_count = list_lines(c, NULL);
     result->sample_count = list_samples(c, NULL);
     result->line = smk_heap_allocate((size_t)result->line_count + 1, sizeof *result->line);
     result->sample = smk_heap_allocate((size_t)result->sample_count + 1, sizeof *result->sample);
     result->variable = smk_heap_allocate((size_t)c->variable_count + 1, sizeof *result->variable);
-    if (result->line == NULL || result->sample == NULL || result->variable == NULL) {
+    if (result->line == NULL || result->sample == NULL || result->variable == NULL || c->lost) {
         return out_of_memory(error);
     }
     for (uint32_t i = 0; i < c->variable_count; i++) {
@@ -619,6 +650,7 @@ static smk_status make_result(const counting *c, smk_count_result *result, smk_e
     }
     (void)list_lines(c, result->line);
     (void)list_samples(c, result->sample);
+    move_footprint(c, result);
     for (uint32_t i = 0; i < result->line_count; i++) {
         for (unsigned k = 0; k < SMK_COUNTER_COUNT; k++) {
             result->total[k] += result->line[i].value[k];
@@ -628,9 +660,9 @@ static smk_status make_result(const counting *c, smk_count_result *result, smk_e
 }
 
 smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
-                         uint64_t blocks, bool model, smk_count_result *result, smk_error *error)
+                         const smk_count_options *wanted, smk_count_result *result, smk_error *error)
 {
-    counting c = {.module = program->module, .model = model};
+    counting c = {.module = program->module, .model = wanted->model, .footprint = wanted->footprint};
     smk_observer observer = {
         .context = &c,
         .wants = SMK_OBSERVE_RUNS | SMK_OBSERVE_BRANCHES | SMK_OBSERVE_ACCESSES | SMK_OBSERVE_SYNCHRONIZATION,
@@ -649,14 +681,15 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
         .fence = note_fence,
         .copy_done = ignore_landing,
     };
-    smk_count_result made = {.modelled = model};
+    smk_count_result made = {.modelled = wanted->model};
     const smk_dim3 *grid = &launch->grid;
     c.plan = smk_arena_allocate(&c.arena, (size_t)c.module->function_count + 1, sizeof *c.plan);
     if (c.plan == NULL || pthread_mutex_init(&c.lock, NULL) != 0) {
         smk_arena_free(&c.arena);
         return out_of_memory(error);
     }
-    smk_status status = smk_instrument_run(program, entry, launch, options, &observer, blocks, &made.run, error);
+    smk_status status =
+        smk_instrument_run(program, entry, launch, options, &observer, wanted->blocks, &made.run, error);
     if (status == SMK_OK) {
         made.blocks = made.run.blocks;
         made.blocks_total = (uint64_t)grid->x * grid->y * grid->z;
@@ -669,6 +702,7 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
         smk_count_free(&made);
     }
     free_numbers(&c.sum);
+    smk_heap_free(c.rows);
     (void)pthread_mutex_destroy(&c.lock);
     smk_arena_free(&c.arena);
     return status;
@@ -680,9 +714,12 @@ void smk_count_free(smk_count_result *result)
         smk_heap_free(result->line);
         smk_heap_free(result->sample);
         smk_heap_free(result->variable);
+        smk_heap_free(result->footprint);
         result->line = NULL;
         result->sample = NULL;
         result->variable = NULL;
+        result->footprint = NULL;
+        result->footprint_count = 0;
         result->line_count = result->sample_count = result->variable_count = 0;
     }
 }

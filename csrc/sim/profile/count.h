@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "ptx/module.h"
 #include "sim/code/run.h"
+#include "sim/profile/footprint.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,15 +65,22 @@ typedef struct smk_count_result {
     uint32_t variable_count;
     uint64_t blocks, blocks_total; /* counted blocks, and blocks of the launch */
     smk_run_result run;
-    uint32_t shared_bytes; /* of a block, static and dynamic */
-    bool modelled;         /* accesses are counted as ptxas fuses them */
+    uint32_t shared_bytes;        /* of a block, static and dynamic */
+    bool modelled;                /* accesses are counted as ptxas fuses them */
+    smk_footprint_row *footprint; /* by block and access, where it was asked for; `access` is the index of the line */
+    size_t footprint_count;
 } smk_count_result;
 
-/* Runs the launch and counts. Results and counts do not depend on the number of host threads. `blocks` > 0 runs only
- * that many of them, evenly spread; memory then holds what those have written. `model` false counts PTX accesses as
- * written. Errors: those of smk_program_run. */
+typedef struct smk_count_options {
+    uint64_t blocks; /* runs only so many, evenly spread; memory then holds what those have written; 0: all */
+    bool model;      /* counts accesses as ptxas fuses them; false: as PTX has them */
+    bool footprint;  /* also lists the global memory that each block touches */
+} smk_count_options;
+
+/* Runs the launch and counts. Results and counts do not depend on the number of host threads. Errors: those of
+ * smk_program_run. */
 smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
-                         uint64_t blocks, bool model, smk_count_result *result, smk_error *error);
+                         const smk_count_options *wanted, smk_count_result *result, smk_error *error);
 void smk_count_free(smk_count_result *result); /* what is in it; accepts NULL */
 
 #endif

@@ -1,0 +1,196 @@
+#include "sim/profile/footprint.h"
+
+#include "base/heap.h"
+#include "sim/code/bits.h"
+
+#include <string.h>
+
+enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5, SECTORS_OF_LINE = 4, SLOTS_FIRST = 1 << 12 };
+
+/* A line of 128 bytes, and which of its sectors the present block has touched. */
+typedef struct slot {
+    uint64_t line;
+    uint64_t stamp;                  /* of the block; another one: the slot is free */
+    uint8_t sectors[2];              /* one bit a sector: read, written */
+    uint32_t warps[SECTORS_OF_LINE]; /* one bit a warp that has touched the sector */
+} slot;
+
+struct smk_footprint {
+    slot *slots; /* open addressing; slot_count is a power of two */
+    size_t slot_count, used;
+    uint64_t stamp, block;
+    smk_footprint_row *open; /* by access, of the present block; sectors or lines 0: not touched yet */
+    uint32_t accesses;
+    smk_footprint_row *rows; /* of the blocks before */
+    size_t row_count, row_room;
+    bool failed;
+};
+
+smk_footprint *smk_footprint_open(uint32_t accesses)
+{
+    smk_footprint *made = smk_heap_allocate(1, sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->accesses = accesses;
+    made->slot_count = SLOTS_FIRST;
+    made->slots = smk_heap_allocate(made->slot_count, sizeof *made->slots);
+    made->open = smk_heap_allocate((size_t)accesses + 1, sizeof *made->open);
+    if (made->slots == NULL || made->open == NULL) {
+        smk_footprint_close(made);
+        return NULL;
+    }
+    return made;
+}
+
+void smk_footprint_close(smk_footprint *footprint)
+{
+    if (footprint != NULL) {
+        smk_heap_free(footprint->slots);
+        smk_heap_free(footprint->open);
+        smk_heap_free(footprint->rows);
+        smk_heap_free(footprint);
+    }
+}
+
+/* Makes room for `more` rows in a list. */
+static bool reserve(smk_footprint_row **rows, size_t count, size_t *room, size_t more)
+{
+    if (count + more <= *room) {
+        return true;
+    }
+    const size_t wanted = 2 * (count + more);
+    smk_footprint_row *made = smk_heap_allocate(wanted, sizeof *made);
+    if (made == NULL) {
+        return false;
+    }
+    if (count > 0) {
+        memcpy(made, *rows, count * sizeof *made);
+    }
+    smk_heap_free(*rows);
+    *rows = made;
+    *room = wanted;
+    return true;
+}
+
+/* Moves what the present block has touched to the rows. */
+static void finish_block(smk_footprint *f)
+{
+    for (uint32_t i = 0; i < f->accesses; i++) {
+        if (f->open[i].lines > 0) {
+            f->failed = f->failed || !reserve(&f->rows, f->row_count, &f->row_room, 1);
+            if (!f->failed) {
+                f->rows[f->row_count++] = f->open[i];
+            }
+            f->open[i].lines = 0;
+        }
+    }
+}
+
+void smk_footprint_begin(smk_footprint *footprint, uint64_t block)
+{
+    finish_block(footprint);
+    footprint->block = block;
+    footprint->stamp++;
+    footprint->used = 0;
+}
+
+static slot *find_slot(slot *slots, size_t count, uint64_t stamp, uint64_t line)
+{
+    size_t i = (size_t)(line * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (count - 1);
+    while (slots[i].stamp == stamp && slots[i].line != line) {
+        i = (i + 1) & (count - 1);
+    }
+    return &slots[i];
+}
+
+static bool grow(smk_footprint *f)
+{
+    const size_t count = 2 * f->slot_count;
+    slot *slots = smk_heap_allocate(count, sizeof *slots);
+    if (slots == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < f->slot_count; i++) {
+        if (f->slots[i].stamp == f->stamp) {
+            *find_slot(slots, count, f->stamp, f->slots[i].line) = f->slots[i];
+        }
+    }
+    smk_heap_free(f->slots);
+    f->slots = slots;
+    f->slot_count = count;
+    return true;
+}
+
+/* Notes that a warp touches these sectors of a line. Returns how many the block touches for the first time; *fresh
+ * becomes true where the warp does. */
+static uint32_t touch(smk_footprint *f, uint64_t line, bool writes, uint32_t warp, uint8_t sectors, bool *fresh)
+{
+    if (2 * f->used >= f->slot_count && !grow(f)) {
+        f->failed = true;
+        return 0;
+    }
+    slot *s = find_slot(f->slots, f->slot_count, f->stamp, line);
+    if (s->stamp != f->stamp) {
+        *s = (slot){.line = line, .stamp = f->stamp};
+        f->used++;
+    }
+    for (unsigned i = 0; i < SECTORS_OF_LINE; i++) {
+        if ((sectors >> i & 1) != 0) {
+            *fresh = *fresh || (s->warps[i] >> warp & 1) == 0;
+            s->warps[i] |= UINT32_C(1) << warp;
+        }
+    }
+    const uint8_t first = (uint8_t)(sectors & ~s->sectors[writes]);
+    s->sectors[writes] |= sectors;
+    return smk_bits_count(first);
+}
+
+void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, uint32_t warp,
+                        const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask)
+{
+    smk_footprint_row *row = &footprint->open[access];
+    uint64_t known[SMK_WARP_SIZE]; /* lines of this request */
+    uint8_t sectors[SMK_WARP_SIZE];
+    uint32_t lines = 0;
+    bool fresh = false;
+    if (row->lines == 0) {
+        *row = (smk_footprint_row){footprint->block, access, writes, UINT64_MAX, 0, 0, 0, 0, 0};
+    }
+    for (; mask != 0; mask &= mask - 1) {
+        const uint64_t first = address[smk_bits_first(mask)], line = first >> LINE_SHIFT;
+        const uint8_t bit = (uint8_t)(1U << (first >> SECTOR_SHIFT & (SECTORS_OF_LINE - 1)));
+        uint32_t i = lines;
+        while (i > 0 && known[i - 1] != line) {
+            i--;
+        }
+        if (i == 0) {
+            known[lines] = line;
+            sectors[lines++] = bit;
+        } else {
+            sectors[i - 1] |= bit;
+        }
+        row->low = first < row->low ? first : row->low;
+        row->high = first + bytes > row->high ? first + bytes : row->high;
+    }
+    for (uint32_t i = 0; i < lines; i++) {
+        row->sectors += touch(footprint, known[i], writes, warp, sectors[i], &fresh);
+    }
+    row->lines += lines;
+    row->requests++;
+    row->waits += fresh;
+}
+
+bool smk_footprint_collect(smk_footprint *footprint, smk_footprint_row **rows, size_t *count)
+{
+    finish_block(footprint);
+    size_t room = *count;
+    if (footprint->failed || !reserve(rows, *count, &room, footprint->row_count)) {
+        return false;
+    }
+    if (footprint->row_count > 0) {
+        memcpy(*rows + *count, footprint->rows, footprint->row_count * sizeof **rows);
+    }
+    *count += footprint->row_count;
+    return true;
+}
