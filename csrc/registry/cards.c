@@ -27,7 +27,6 @@ const smk_card_rate *smk_cards_rate(size_t index)
     return &rates[index];
 }
 
-
 size_t smk_cards_count(void)
 {
     return sizeof table / sizeof table[0];

@@ -122,13 +122,12 @@ static bool grow(smk_footprint *f)
     return true;
 }
 
-/* Notes that a warp touches these sectors of a line. Returns how many the block touches for the first time; *fresh
- * becomes true where the warp does. */
-static uint32_t touch(smk_footprint *f, uint64_t line, bool writes, uint32_t warp, uint8_t sectors, bool *fresh)
+/* Notes in the access's row that a warp touches these sectors of a line. */
+static void touch(smk_footprint *f, smk_footprint_row *row, uint64_t line, uint32_t warp, uint8_t sectors, bool *fresh)
 {
     if (2 * f->used >= f->slot_count && !grow(f)) {
         f->failed = true;
-        return 0;
+        return;
     }
     slot *s = find_slot(f->slots, f->slot_count, f->stamp, line);
     if (s->stamp != f->stamp) {
@@ -141,9 +140,12 @@ static uint32_t touch(smk_footprint *f, uint64_t line, bool writes, uint32_t war
             s->warps[i] |= UINT32_C(1) << warp;
         }
     }
-    const uint8_t first = (uint8_t)(sectors & ~s->sectors[writes]);
-    s->sectors[writes] |= sectors;
-    return smk_bits_count(first);
+    const uint8_t known = s->sectors[row->writes], all = known | sectors;
+    s->sectors[row->writes] = all;
+    row->sectors += smk_bits_count((uint8_t)(all & ~known));
+    for (unsigned half = 0; half < SECTORS_OF_LINE; half += 2) {
+        row->pairs += (known >> half & 3) == 0 && (all >> half & 3) != 0;
+    }
 }
 
 void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, uint32_t warp,
@@ -155,7 +157,7 @@ void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, 
     uint32_t lines = 0;
     bool fresh = false;
     if (row->lines == 0) {
-        *row = (smk_footprint_row){footprint->block, access, writes, UINT64_MAX, 0, 0, 0, 0, 0};
+        *row = (smk_footprint_row){footprint->block, access, writes, UINT64_MAX, 0, 0, 0, 0, 0, 0};
     }
     for (; mask != 0; mask &= mask - 1) {
         const uint64_t first = address[smk_bits_first(mask)], line = first >> LINE_SHIFT;
@@ -174,7 +176,7 @@ void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, 
         row->high = first + bytes > row->high ? first + bytes : row->high;
     }
     for (uint32_t i = 0; i < lines; i++) {
-        row->sectors += touch(footprint, known[i], writes, warp, sectors[i], &fresh);
+        touch(footprint, row, known[i], warp, sectors[i], &fresh);
     }
     row->lines += lines;
     row->requests++;

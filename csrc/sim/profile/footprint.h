@@ -16,6 +16,7 @@ typedef struct smk_footprint_row {
     bool writes;
     uint64_t low, high; /* the first byte, and the one behind the last */
     uint64_t sectors;   /* that no access of this block of the same kind (reading or writing) has touched before */
+    uint64_t pairs;     /* the same of 64 aligned bytes, which memory hands out together */
     uint64_t lines;     /* 128-byte lines that the requests of the access name, each request on its own */
     uint64_t requests;
     uint64_t waits; /* requests of which the warp had not touched some sector before */

@@ -1,0 +1,169 @@
+"""Cards: how fast their parts are, each constant with its source (csrc/registry/card_rates.def)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GUESSED = "no publication"  # how the sources of constants begin that nobody has measured
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """A card whose time smemkit.predict computes; smemkit.card("h200") gives one.
+
+    Units are in the names: mhz, gbs (10**9 bytes a second), mb (2**20 bytes), kb (2**10 bytes), us
+    and ns, clk (clocks), per_clk (in a clock of one multiprocessor).
+
+    Attributes
+    ----------
+    name, compute_capability : str
+    multiprocessors, clock_mhz, dram_gbs, l2_mb, watts : float
+        Of the whole card; dram_gbs by its data sheet, of which dram_share can be reached.
+    shared_bytes_per_clk, l1_bytes_per_clk, l2_bytes_per_clk, l1_kb : float
+        Of one multiprocessor; l2_bytes_per_clk is its share where all of them read the L2 cache.
+    shared_clk, l1_clk, l2_clk, dram_ns : float
+        Latencies of a load that waits for nothing else.
+    launch_us, block_clk, barrier_clk, atomic_ns, float_atomic_ns : float
+        What a launch costs behind another one; from the start of a block to its first instruction;
+        a barrier; one atomic addition of integers, or of floats, to one address.
+    sources : dict
+        For each quantity where it comes from.
+    guessed : tuple of str
+        Quantities that nobody has measured on this card or its like.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> card = smemkit.card("NVIDIA GeForce RTX 4090")
+    >>> card.compute_capability, card.multiprocessors, card.l2_mb
+    ('8.9', 128.0, 72.0)
+    """
+
+    name: str
+    compute_capability: str
+    multiprocessors: float
+    clock_mhz: float
+    dram_gbs: float
+    l2_mb: float
+    watts: float
+    shared_bytes_per_clk: float
+    l1_bytes_per_clk: float
+    l2_bytes_per_clk: float
+    l2_packets_per_clk: float
+    l1_kb: float
+    shared_clk: float
+    l1_clk: float
+    l2_clk: float
+    dram_ns: float
+    dram_share: float
+    launch_us: float
+    block_clk: float
+    barrier_clk: float
+    atomic_ns: float
+    float_atomic_ns: float
+    sources: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
+
+    @property
+    def guessed(self) -> tuple[str, ...]:
+        return tuple(
+            name for name, source in self.sources.items() if source.startswith(GUESSED)
+        )
+
+    @property
+    def clocks_per_ms(self) -> float:
+        """Clocks in a millisecond."""
+        return self.clock_mhz * 1e3
+
+    @property
+    def dram_clk(self) -> float:
+        """Clocks until a load that misses both caches has its data."""
+        return self.dram_ns * self.clock_mhz / 1e3
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, of plain types."""
+        return {**dataclasses.asdict(self), "guessed": list(self.guessed)}
+
+
+QUANTITIES = tuple(
+    field.name
+    for field in dataclasses.fields(Card)
+    if field.name not in ("name", "compute_capability", "sources")
+)
+
+
+def simplify(name: str) -> str:
+    """The letters and digits of a name, without the words that all names may have."""
+    letters = "".join(c for c in name.lower() if c.isalnum())
+    for start in ("nvidia", "geforce", "tesla"):
+        letters = letters.removeprefix(start)
+    for end in ("gpu", "laptop", "mobile"):
+        letters = letters.removesuffix(end)
+    return letters
+
+
+def _collect() -> dict[str, dict[str, tuple[float, str]]]:
+    """{owner: {quantity: (value, source)}} of the table."""
+    found: dict[str, dict[str, tuple[float, str]]] = {}
+    for owner, quantity, value, source in _core._card_rates():
+        found.setdefault(owner, {})[quantity] = value, source
+    return found
+
+
+def list_cards() -> list[str]:
+    """The names of the cards whose rates are known."""
+    return [owner for owner in _collect() if not owner[0].isdecimal()]
+
+
+def find_card(name: str | Card) -> Card:
+    """The card of that name; a Card is returned as it is.
+
+    Parameters
+    ----------
+    name : str or Card
+        As people write it: "h200", "RTX 4090", "NVIDIA GeForce RTX 3060 Laptop GPU".
+
+    Shapes
+    ------
+    None: it looks up a table.
+
+    Returns
+    -------
+    Card. dataclasses.replace(card, clock_mhz=1200) is one like it that is clocked lower.
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError) for what is no name, ArgumentError (ValueError), which lists the
+    cards there are, for a card whose rates are not in the table.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.card("t4").multiprocessors
+    40.0
+    """
+    if isinstance(name, Card):
+        return name
+    if not isinstance(name, str):
+        raise _core.ArgumentTypeError(f"a card is a name or a Card, not {name!r:.80}")
+    table = _collect()
+    wanted = simplify(name)
+    for owner in list_cards():
+        if wanted in (simplify(owner), simplify(owner).removeprefix("rtx")):
+            capability = _core.limits(owner)["compute_capability"]
+            rates = {**table.get("0.0", {}), **table.get(capability, {}), **table[owner]}
+            return Card(
+                owner,
+                capability,
+                *(rates[quantity][0] for quantity in QUANTITIES),
+                sources={quantity: rates[quantity][1] for quantity in QUANTITIES},
+            )
+    raise _core.ArgumentError(
+        f"how fast a {name!r} is is not in the table; there are {', '.join(list_cards())}. "
+        "dataclasses.replace(smemkit.card(...), ...) makes another card of one of these"
+    )

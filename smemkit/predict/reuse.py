@@ -1,0 +1,190 @@
+"""Reuse in the caches, from what a few blocks touch.
+
+Assumptions: the blocks that are resident together run in lock step, and so do the warps of a block.
+Then a sector that a block has touched is in its L1 cache for as long as it is needed again, a
+sector that several blocks touch is read from memory once for all blocks that are resident
+together, and the L2 cache keeps from one wave of blocks to the next what fits into it.
+
+An access touches ranges that begin at an address which depends on the block's index: where that
+is an affine function of it, which a fit finds, the addresses of all other blocks follow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Triple = tuple[int, int, int]
+
+SECTOR = 32
+DENSE = 0.5  # a range of which less is touched is a pattern with gaps
+POINTS_MOST = 1 << 14  # of blocks whose addresses are computed; of more, evenly spread ones
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one access of the counted blocks touches.
+
+    blocks: linear indices. low, high: for each of them, the first byte and the one behind the last.
+    sectors: those that no other access of a block touches, for each block; pairs: the same of 64
+    bytes. lines, requests, waits:
+    sums over the blocks; waits are requests of which the warp had not touched some sector before.
+    """
+
+    instruction: int
+    writes: bool
+    blocks: Sequence[int]
+    low: Sequence[int]
+    high: Sequence[int]
+    sectors: Sequence[int]
+    pairs: Sequence[int]
+    lines: int
+    requests: int
+    waits: int
+
+
+def collect_accesses(rows: Iterable[tuple[int, int, bool, int, int, int, int, int, int, int]]) -> list[Access]:
+    """The rows of a launch's footprint, by access."""
+    found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
+    for block, instruction, writes, *rest in rows:
+        found.setdefault((instruction, writes), []).append((block, *rest))
+    accesses = []
+    for (instruction, writes), parts in sorted(found.items()):
+        blocks, low, high, sectors, pairs, lines, requests, waits = zip(*sorted(parts), strict=True)
+        accesses.append(
+            Access(
+                instruction, writes, blocks, low, high, sectors, pairs, sum(lines), sum(requests), sum(waits)
+            )
+        )
+    return accesses
+
+
+def split_index(numbers: NDArray[numpy.int64], grid: Triple) -> NDArray[numpy.float64]:
+    """x, y and z of linear indices of blocks, and 1, as columns."""
+    x, rest = numbers % grid[0], numbers // grid[0]
+    return numpy.stack([x, rest % grid[1], rest // grid[1], numpy.ones_like(x)], 1).astype(float)
+
+
+def fit_origin(access: Access, grid: Triple) -> NDArray[numpy.float64] | None:
+    """Bytes by which the access moves with x, y and z of the block; None where it is not affine."""
+    index = split_index(numpy.asarray(access.blocks, numpy.int64), grid)
+    low = numpy.asarray(access.low, float)
+    used = [axis for axis in range(3) if grid[axis] > 1]
+    if len(low) < len(used) + 1:
+        return None
+    chosen = index[:, [*used, 3]]
+    steps, *_ = numpy.linalg.lstsq(chosen, low - low[0], rcond=None)
+    if numpy.abs(chosen @ steps - (low - low[0])).max() > SECTOR:
+        return None
+    whole = numpy.zeros(3)
+    whole[used] = numpy.round(steps[:-1])
+    return whole
+
+
+def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[float, bool]:
+    """(sectors that so many consecutive blocks touch together, whether this is known).
+
+    Where the addresses are no affine function of the block, blocks that touch whole ranges are
+    taken to share none of them; else (gathers) the addresses are taken as random ones of the whole
+    range that the counted blocks have touched.
+    """
+    mine = sum(access.sectors) / len(access.blocks)  # of an average block
+    extents = [high - low for low, high in zip(access.low, access.high, strict=True)]
+    extent = sum(extents) / len(extents)
+    if mine == 0 or count <= 1:
+        return mine, True
+    steps = fit_origin(access, grid)
+    if steps is None and mine * SECTOR >= DENSE * extent:
+        return mine * count, False
+    if steps is None:
+        room = max((max(access.high) - min(access.low)) / SECTOR, mine)
+        return room * -math.expm1(-mine * count / room), len(access.blocks) >= math.prod(grid)
+    numbers = numpy.unique(numpy.linspace(0, count - 1, min(count, POINTS_MOST)).astype(numpy.int64))
+    origins = split_index(first + numbers, grid)[:, :3] @ steps
+    distinct = len(numpy.unique(origins // SECTOR))
+    if distinct > 0.9 * len(numbers):
+        distinct = distinct * count // len(numbers)
+    span = (origins.max() - origins.min() + extent) / SECTOR
+    return min(distinct * mine, max(span, mine)), True
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a launch moves, and how its loads are answered.
+
+    read: sectors from the L2 cache to the L1 caches. store_lines: lines that stores name, each
+    request on its own. dram_read, dram_written: bytes between the L2 cache and memory. footprint:
+    bytes that the launch touches. miss: the share of loads that wait for the L2 cache or memory.
+    far: of these, the share that waits for memory. lines: that loads name, by which the L1 cache
+    looks up. known: False where the addresses of blocks that were not counted are guessed.
+    """
+
+    read: float
+    store_lines: float
+    dram_read: float
+    dram_written: float
+    footprint: float
+    miss: float
+    far: float
+    lines: float
+    known: bool
+
+
+def find_traffic(
+    accesses: Sequence[Access],
+    grid: Triple,
+    counted: int,
+    resident: int,
+    cache_bytes: float,
+    warm: bool,
+) -> Traffic:
+    """The traffic of a launch.
+
+    counted: blocks that were counted. resident: blocks that run at once. cache_bytes: of the L2
+    cache. warm: the call has just run before, so that what fits is there.
+    """
+    total = math.prod(grid)
+    wave = min(resident, total)
+    scale = total / counted
+    loads = [access for access in accesses if not access.writes]
+    stores = [access for access in accesses if access.writes]
+    unions = {id(access): count_union(access, grid, 0, total) for access in accesses}
+    shares = {id(access): len(access.blocks) / counted for access in accesses}
+    footprint = sum(unions[id(each)][0] * shares[id(each)] * SECTOR for each in accesses)
+    fits = footprint <= cache_bytes
+    dram_read = 0.0
+    for access in loads if not (fits and warm) else []:
+        whole = unions[id(access)][0] * shares[id(access)]
+        moved = sum(access.sectors) * scale
+        if fits:
+            again = whole
+        elif fit_origin(access, grid) is None:  # any sector may still be there
+            again = max(whole, moved * (1.0 - cache_bytes / footprint))
+        else:  # the same ranges again and again, one wave of blocks after the other
+            in_wave = count_union(access, grid, (total - wave) // 2, wave)[0] * shares[id(access)]
+            kept = max(0.0, 1.0 - in_wave * SECTOR / cache_bytes)
+            again = whole + max(in_wave * total / wave - whole, 0.0) * (1.0 - kept)
+            again = min(again, max(moved, whole))
+        dram_read += again * 2 * SECTOR * sum(access.pairs) / max(sum(access.sectors), 1)
+    requests = sum(access.requests for access in loads)
+    waits = sum(access.waits for access in loads)
+    written = sum(unions[id(each)][0] * shares[id(each)] * SECTOR for each in stores)
+    return Traffic(
+        read=sum(sum(access.sectors) for access in loads) * scale,
+        store_lines=sum(access.lines for access in stores) * scale,
+        dram_read=dram_read,
+        dram_written=0.0 if fits else written,
+        footprint=footprint,
+        miss=waits / requests if requests else 0.0,
+        far=0.0 if fits and warm else 1.0,
+        lines=sum(access.lines for access in loads) * scale,
+        known=all(sure for _, sure in unions.values()),
+    )
