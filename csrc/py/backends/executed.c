@@ -40,8 +40,9 @@ smk_status smk_executed_note(const smk_module *module, uint32_t entry, const smk
 smk_status smk_executed_run(smk_program *program, const smk_module *module, uint32_t entry, const smk_launch *launch,
                             const smk_run_options *options, smk_run_result *result, smk_error *error)
 {
+    const smk_count_options wanted = {0};
     smk_count_result counted = {0};
-    smk_status status = smk_count_run(program, entry, launch, options, 0, false, &counted, error);
+    smk_status status = smk_count_run(program, entry, launch, options, &wanted, &counted, error);
     *result = counted.run;
     smk_error unwritten = {0};
     smk_status noted = smk_executed_note(module, entry, status == SMK_OK ? &counted : NULL, &unwritten);
