@@ -732,7 +732,6 @@ def _capture(
     model: bool,
     reverse: bool = False,
     padding: int = 0,
-    footprint: bool = False,
     /,
 ) -> tuple[Any, list[Counted | Refused]]: ...
 @overload

@@ -130,6 +130,7 @@ class Demand:
     service: Mapping[str, float]
     lone: float
     warps: int
+    warps_most: int
     resident: int
     limit: str
     traffic: Traffic
@@ -266,7 +267,8 @@ def find_demand(
     )
     warps = -(-threads // WARP)
     lone = (waits + DEPENDENT * issued) / (warps * blocks)
-    return Demand(parts, executed, latencies, service, lone, warps, resident, limit, traffic)
+    return Demand(parts, executed, latencies, service, lone, warps,
+        limits["warps_per_multiprocessor_max"], resident, limit, traffic)
 
 
 def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Part]:
@@ -343,8 +345,6 @@ def time_launch(
     many = min(rounds, ROUNDS)
     in_full = time_residents(demand, card, full, many, cache) / many if many else 0.0
     in_last = time_residents(demand, card, last, 1, cache) if last else 0.0
-    if rounds > 2 * ROUNDS and last:  # blocks have drifted apart: what is left fills in
-        in_last = in_full * total / (multiprocessors * full) % 1 if False else in_last
 
     def run(skip: str = "") -> float:
         clocks = 0.0
@@ -357,6 +357,8 @@ def time_launch(
     times = {part.name: part.clocks * share / card.clocks_per_ms for part in demand.parts}
     times["latency"] = (rounds * in_full + in_last) / card.clocks_per_ms
     whole = run()
+    others = [part.clocks * full for part in shared]
+    even = total / (multiprocessors * full) * combine([*others, in_full]) / card.clocks_per_ms
     return LaunchTime(
         facts["kernel"],
         facts["grid"],
@@ -367,8 +369,8 @@ def time_launch(
         {name: run(name) for name in times},
         max(times, key=lambda name: times[name]),
         demand.resident,
-        demand.resident * demand.warps,
+        demand.resident * demand.warps / demand.warps_most,
         total / (multiprocessors * demand.resident),
-        0.0,
+        max(0.0, whole - even) if rounds else 0.0,
         demand.traffic,
     )

@@ -346,7 +346,7 @@ static smk_status run_and_count(smk_backend_code *code, uint32_t index, const sm
                                 const smk_run_options *options, smk_capture_record *record, smk_error *error)
 {
     const smk_capture *capture = smk_capture_current();
-    const smk_count_options wanted = {capture->blocks, capture->model, capture->footprint};
+    const smk_count_options wanted = {capture->blocks, capture->model, .footprint = true};
     smk_status status = smk_count_run(get_code(code)->program, index, launch, options, &wanted, &record->count, error);
     if (status == SMK_OK && smk_mutation_is_recording()) {
         status = smk_executed_note(get_code(code)->module, index, &record->count, error);

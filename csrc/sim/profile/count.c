@@ -13,13 +13,14 @@
 #include "sim/exec/mma.h"
 #include "sim/lower/instrument.h"
 #include "sim/profile/access_cost.h"
+#include "sim/profile/access_counters.h"
 #include "sim/profile/barrier_reach.h"
 #include "sim/ptxas/fusion.h"
 
 #include <pthread.h>
 #include <string.h>
 
-enum { SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* the first two of smk_access_cost_memory */ };
+enum { SAMPLED_MEMORIES = 2 /* the first two of smk_access_cost_memory */ };
 
 const smk_counter_row smk_counter_rows[] = {
 #define SMK_COUNTER(id, name, unit, ncu, meaning)                                                                      \
@@ -45,6 +46,7 @@ typedef struct numbers {
 typedef struct counting {
     const smk_module *module;
     bool model, footprint;
+    uint64_t blocks; /* to count; 0: all */
     smk_arena arena;
     smk_fusion_access **plan; /* by function; NULL: none of its accesses was lowered */
     smk_status failure;       /* of a fusion plan, reported by `open`, since `selects` cannot fail */
@@ -384,7 +386,8 @@ static void begin_block(void *state, const smk_block *block)
     worker *w = state;
     smk_barrier_reach_begin(&w->order);
     if (w->touched != NULL) {
-        smk_footprint_begin(w->touched, block->number);
+        const smk_dim3 *grid = &block->run->launch->grid;
+        smk_footprint_begin(w->touched, block->number, (uint64_t)grid->x * grid->y * grid->z, w->count->blocks);
     }
 }
 
@@ -479,65 +482,6 @@ static void ignore_landing(void *state, const smk_warp *warp, const smk_operatio
 
 /* Results ---------------------------------------------------------------------------------------- */
 
-/* Counters of an access: requests, cost, ideal cost, conflicts, bytes requested, bytes moved. */
-enum { REQUESTS, COST, IDEAL, CONFLICTS, BYTES, MOVED, MEASURES };
-#define NONE SMK_COUNTER_COUNT
-
-static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_ACCESS_COST_MEMORIES][MEASURES] = {
-    [SMK_BANK_LOAD] = {{SMK_COUNTER_SHARED_LOAD_INSTRUCTIONS, SMK_COUNTER_SHARED_LOAD_WAVEFRONTS,
-                        SMK_COUNTER_SHARED_LOAD_IDEAL, SMK_COUNTER_SHARED_LOAD_CONFLICTS, SMK_COUNTER_SHARED_LOAD_BYTES,
-                        NONE},
-                       {SMK_COUNTER_GLOBAL_LOAD_REQUESTS, SMK_COUNTER_GLOBAL_LOAD_SECTORS, NONE, NONE,
-                        SMK_COUNTER_GLOBAL_LOAD_BYTES, SMK_COUNTER_GLOBAL_LOAD_BYTES_MOVED},
-                       {SMK_COUNTER_LOCAL_LOAD_REQUESTS, SMK_COUNTER_LOCAL_LOAD_SECTORS, NONE, NONE, NONE, NONE},
-                       {SMK_COUNTER_CONSTANT_LOAD_REQUESTS, SMK_COUNTER_CONSTANT_LOAD_ADDRESSES, NONE, NONE, NONE,
-                        NONE}},
-    [SMK_BANK_STORE] = {{SMK_COUNTER_SHARED_STORE_INSTRUCTIONS, SMK_COUNTER_SHARED_STORE_WAVEFRONTS,
-                         SMK_COUNTER_SHARED_STORE_IDEAL, SMK_COUNTER_SHARED_STORE_CONFLICTS,
-                         SMK_COUNTER_SHARED_STORE_BYTES, NONE},
-                        {SMK_COUNTER_GLOBAL_STORE_REQUESTS, SMK_COUNTER_GLOBAL_STORE_SECTORS, NONE, NONE,
-                         SMK_COUNTER_GLOBAL_STORE_BYTES, SMK_COUNTER_GLOBAL_STORE_BYTES_MOVED},
-                        {SMK_COUNTER_LOCAL_STORE_REQUESTS, SMK_COUNTER_LOCAL_STORE_SECTORS, NONE, NONE, NONE, NONE},
-                        {NONE, NONE, NONE, NONE, NONE, NONE}},
-    [SMK_BANK_ATOMIC] = {{SMK_COUNTER_SHARED_ATOMIC_INSTRUCTIONS, SMK_COUNTER_SHARED_ATOMIC_WAVEFRONTS,
-                          SMK_COUNTER_SHARED_ATOMIC_IDEAL, SMK_COUNTER_SHARED_ATOMIC_CONFLICTS,
-                          SMK_COUNTER_SHARED_ATOMIC_BYTES, NONE},
-                         {SMK_COUNTER_GLOBAL_ATOMIC_REQUESTS, SMK_COUNTER_GLOBAL_ATOMIC_SECTORS, NONE, NONE,
-                          SMK_COUNTER_GLOBAL_ATOMIC_BYTES, SMK_COUNTER_GLOBAL_ATOMIC_BYTES_MOVED},
-                         {NONE, NONE, NONE, NONE, NONE, NONE},
-                         {NONE, NONE, NONE, NONE, NONE, NONE}},
-    [SMK_BANK_ASYNC] = {{SMK_COUNTER_ASYNC_COPIES, SMK_COUNTER_ASYNC_WAVEFRONTS, SMK_COUNTER_ASYNC_IDEAL,
-                         SMK_COUNTER_ASYNC_CONFLICTS, NONE, NONE},
-                        {SMK_COUNTER_ASYNC_REQUESTS, SMK_COUNTER_ASYNC_SECTORS, NONE, NONE, SMK_COUNTER_ASYNC_BYTES,
-                         NONE},
-                        {NONE, NONE, NONE, NONE, NONE, NONE},
-                        {NONE, NONE, NONE, NONE, NONE, NONE}},
-};
-
-static void add_total(uint64_t *value, smk_bank_op op, unsigned memory, const smk_access_cost *t)
-{
-    const uint64_t conflicts = (t->cost - t->ideal) / (op == SMK_BANK_CAS ? 2 : 1);
-    const uint64_t measures[MEASURES] = {t->requests, t->cost, t->ideal, conflicts, t->bytes, t->cost * SECTOR_BYTES};
-    for (unsigned i = 0; i < MEASURES; i++) {
-        smk_counter counter = targets[smk_bank_kind(op)][memory][i];
-        if (counter != NONE) {
-            value[counter] += measures[i];
-        }
-    }
-}
-
-static void add_access(uint64_t *value, const smk_access_cost_plan *access, const smk_access_cost *totals)
-{
-    for (unsigned memory = 0; memory < SMK_ACCESS_COST_MEMORIES; memory++) {
-        if (access->cost_index[memory] != SMK_NO_INDEX) {
-            add_total(value, (smk_bank_op)access->op, memory, &totals[access->cost_index[memory]]);
-        }
-    }
-    if (access->loads != SMK_NO_INDEX) {
-        add_total(value, SMK_BANK_LOAD, SMK_ACCESS_COST_SHARED, &totals[access->loads]);
-    }
-}
-
 /* `run` is the id at which its run begins. */
 static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
 {
@@ -561,7 +505,7 @@ static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
     value[SMK_COUNTER_BARRIER_COUNT] = c->sum.arrivals[id];
     line->reach = c->unknown ? (uint8_t)SMK_BARRIER_REACH_THREADS : c->reach[c->barrier[id]];
     if (c->number[id] != SMK_NO_INDEX) {
-        add_access(value, &c->access[c->number[id]], c->sum.totals);
+        smk_access_counters_add(value, &c->access[c->number[id]], c->sum.totals);
     }
 }
 
@@ -662,7 +606,8 @@ static smk_status make_result(counting *c, smk_count_result *result, smk_error *
 smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
                          const smk_count_options *wanted, smk_count_result *result, smk_error *error)
 {
-    counting c = {.module = program->module, .model = wanted->model, .footprint = wanted->footprint};
+    counting c = {
+        .module = program->module, .model = wanted->model, .footprint = wanted->footprint, .blocks = wanted->blocks};
     smk_observer observer = {
         .context = &c,
         .wants = SMK_OBSERVE_RUNS | SMK_OBSERVE_BRANCHES | SMK_OBSERVE_ACCESSES | SMK_OBSERVE_SYNCHRONIZATION,

@@ -74,7 +74,7 @@ typedef struct smk_count_result {
 typedef struct smk_count_options {
     uint64_t blocks; /* runs only so many, evenly spread; memory then holds what those have written; 0: all */
     bool model;      /* counts accesses as ptxas fuses them; false: as PTX has them */
-    bool footprint;  /* also lists the global memory that each block touches */
+    bool footprint;  /* also lists the global memory that some of the blocks touch */
 } smk_count_options;
 
 /* Runs the launch and counts. Results and counts do not depend on the number of host threads. Errors: those of

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5, SECTORS_OF_LINE = 4, SLOTS_FIRST = 1 << 12 };
+enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5, SECTORS_OF_LINE = 4, SLOTS_FIRST = 1 << 12, NOTED = 7, NOTED_ALL = 16 };
 
 /* A line of 128 bytes, and which of its sectors the present block has touched. */
 typedef struct slot {
@@ -23,6 +23,7 @@ struct smk_footprint {
     uint32_t accesses;
     smk_footprint_row *rows; /* of the blocks before */
     size_t row_count, row_room;
+    bool noted; /* the present block */
     bool failed;
 };
 
@@ -87,9 +88,25 @@ static void finish_block(smk_footprint *f)
     }
 }
 
-void smk_footprint_begin(smk_footprint *footprint, uint64_t block)
+/* Is the block one of those that are noted: all of a few, else NOTED ones without a regular distance? Blocks in a
+ * regular distance could all have the same x. */
+static bool is_noted(uint64_t block, uint64_t total, uint64_t run)
+{
+    run = run == 0 || run > total ? total : run;
+    const uint64_t number = (block * run + total - 1) / total; /* of the blocks that run */
+    for (unsigned i = 0; run > NOTED_ALL && i < NOTED; i++) {
+        const uint64_t turn = i * UINT64_C(0x9E3779B9) & UINT32_MAX; /* multiples of the golden ratio, without wholes */
+        if (number == (uint64_t)((double)run * (double)turn * 0x1p-32)) {
+            return true;
+        }
+    }
+    return run <= NOTED_ALL;
+}
+
+void smk_footprint_begin(smk_footprint *footprint, uint64_t block, uint64_t total, uint64_t run)
 {
     finish_block(footprint);
+    footprint->noted = is_noted(block, total, run);
     footprint->block = block;
     footprint->stamp++;
     footprint->used = 0;
@@ -156,6 +173,9 @@ void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, 
     uint8_t sectors[SMK_WARP_SIZE];
     uint32_t lines = 0;
     bool fresh = false;
+    if (!footprint->noted) {
+        return;
+    }
     if (row->lines == 0) {
         *row = (smk_footprint_row){footprint->block, access, writes, UINT64_MAX, 0, 0, 0, 0, 0, 0};
     }

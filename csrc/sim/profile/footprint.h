@@ -29,8 +29,9 @@ typedef struct smk_footprint smk_footprint;
 smk_footprint *smk_footprint_open(uint32_t accesses);
 void smk_footprint_close(smk_footprint *footprint); /* accepts NULL */
 
-/* Begins another block. */
-void smk_footprint_begin(smk_footprint *footprint, uint64_t block);
+/* Begins a block of a grid of `total` blocks, of which `run` blocks run, evenly spread (0: all). Of many blocks a few
+ * are noted, so that the cost is small. */
+void smk_footprint_begin(smk_footprint *footprint, uint64_t block, uint64_t total, uint64_t run);
 
 /* A request of a warp of the block, whose index is below 32. */
 void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, uint32_t warp,

@@ -1,0 +1,250 @@
+"""predict: a call whose launches are counted on the simulator, and timed by the model of a card."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import TYPE_CHECKING, Any
+
+from .. import _core, _progress
+from .cards import find_card
+from .executed import map_counts
+from .machine_code import load
+from .model import time_launch
+from .prediction import Prediction, Term
+from .registers import GUESS, count_registers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .cards import Card
+    from .executed import ExecutedCode
+    from .model import LaunchTime
+
+BLOCKS = 7  # of a launch that are counted, where the caller does not say
+CACHES = ("warm", "cold")
+USUAL = 0.15  # of the time: how far a prediction is off where all is known
+# What widens the range, as a share of the time.
+NO_CODE, GUESSED, UNKNOWN_REUSE, NEAR_CACHE, CONTENDED, POWER = 0.35, 0.15, 0.3, 0.25, 0.3, 0.2
+FEW_WATTS = 120.0  # cards below this lower their clock under load
+
+
+def find_machine_code(facts: Mapping[str, Any], card: Card) -> tuple[ExecutedCode | None, str]:
+    """The executed machine code of a counted launch, or why it is not known."""
+    try:
+        code = load(facts["ptx"], facts["kernel"], card.compute_capability.replace(".", ""))
+        return map_counts(code, facts["instructions"]), ""
+    except (_core.UnsupportedError, _core.InternalError) as error:
+        return None, str(error)
+
+
+def find_place(facts: Mapping[str, Any], *names: str) -> str:
+    """The source line with most of the counters, as "tiled.cu:37"."""
+    sums: dict[tuple[str | None, int | None], float] = {}
+    for row in facts["instructions"]:
+        amount = sum(row["counters"].get(name, 0) for name in names)
+        if amount:
+            place = row["file"], row["line"]
+            sums[place] = sums.get(place, 0) + amount
+    file, line = max(sums, key=lambda place: sums[place], default=(None, None))
+    return f"{file}:{line}" if file is not None else ""
+
+
+# Term -> the counters whose greatest line is named.
+PLACES = {
+    "issue": ("instructions.warp",),
+    "shared": ("shared.load.wavefronts", "shared.store.wavefronts", "shared.atomic.wavefronts"),
+    "l1": (
+        *("shared.load.wavefronts", "shared.store.wavefronts", "shared.atomic.wavefronts"),
+        *("global.load.sectors", "global.store.sectors", "local.load.sectors"),
+    ),
+    "l2": ("global.load.sectors", "async.sectors"),
+    "l2 stores": ("global.store.sectors", "global.atomic.sectors"),
+    "dram": ("global.load.sectors", "global.store.sectors", "async.sectors"),
+    "atomics": ("global.atomic.requests",),
+    "tensor": ("matrix.instructions",),
+    "latency": ("global.load.requests", "async.requests", "barrier.count", "shared.load.instructions"),
+}
+
+
+def find_class_place(executed: ExecutedCode | None, kind: str) -> str:
+    """The source line with most machine instructions of a class."""
+    if executed is None:
+        return ""
+    file, line = max(
+        (place for place in executed.by_line if place[0] is not None),
+        key=lambda place: executed.by_line[place].get(kind, 0.0),
+        default=(None, None),
+    )
+    if file is None or not executed.by_line[file, line].get(kind):
+        return ""
+    return f"{file}:{line}"
+
+
+def say_unknown(
+    timed: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]], card: Card
+) -> tuple[tuple[str, ...], float]:
+    """(what is not known, how wide the range becomes by it as a share of the time)."""
+    notes: dict[str, float] = {}
+    for facts, launch, executed, why, counted_registers in timed:
+        kernel, traffic = facts["kernel"], launch.traffic
+        cache = card.l2_mb * 2**20
+        if executed is None:
+            notes[f"the machine code of {kernel}, so its PTX stands for it: {why}"] = NO_CODE
+        elif executed.residual > 0.05:
+            notes[
+                f"{executed.residual:.0%} of the counts of {kernel} do not fit its machine code"
+            ] = min(executed.residual, 0.5)
+        if not counted_registers:
+            notes[f"the registers of {kernel}; {GUESS} are assumed"] = GUESSED
+        if not traffic.known:
+            notes[
+                f"which addresses the other blocks of {kernel} touch: they depend on data, and so do "
+                "the hits in the caches"
+            ] = UNKNOWN_REUSE
+        elif 0.5 * cache < traffic.footprint < 1.5 * cache:
+            notes[
+                f"{kernel} touches {traffic.footprint / 2**20:.0f} MiB, about as much as the L2 "
+                f"cache of {card.l2_mb:.0f} MiB holds: what stays there is not certain"
+            ] = NEAR_CACHE
+        if "atomics" in launch.parts and launch.limited_by == "atomics":
+            notes["how many atomics meet at one address depends on data"] = CONTENDED
+    if card.guessed:
+        notes[
+            f"nobody has published {', '.join(card.guessed)} of this card; those of its like are taken"
+        ] = GUESSED
+    if card.watts <= FEW_WATTS:
+        notes[
+            f"the clock under load: with {card.watts:.0f} W the card lowers it below "
+            f"{card.clock_mhz:.0f} MHz"
+        ] = POWER
+    return tuple(notes), math.hypot(USUAL, *notes.values())
+
+
+def predict_launches(
+    launches: Sequence[Mapping[str, Any]], card: Card, cache: str = "warm"
+) -> Prediction:
+    """The prediction of captured launches."""
+    timed = []
+    for facts in launches:
+        executed, why = find_machine_code(facts, card)
+        registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
+        launch = time_launch(facts, card, registers or GUESS, executed, cache == "warm")
+        timed.append((facts, launch, executed, why, registers is not None))
+    started = card.launch_us / 1e3 * len(timed)
+    time_ms = started + sum(launch.ms for _, launch, *_ in timed)
+    _, main, *_ = max(timed, key=lambda row: row[1].ms)
+    names = dict.fromkeys(name for _, launch, *_ in timed for name in launch.parts)
+    terms = [Term("launch", float(len(timed)), "launches", None, started)]
+    gains = {"launch": started}
+    for name in names:
+        having = [row for row in timed if name in row[1].parts]
+        facts, launch, executed, *_ = max(having, key=lambda row: row[1].parts[name])
+        place = find_place(facts, *PLACES[name]) if name in PLACES else find_class_place(executed, name)
+        whole = sum(row[1].parts[name] for row in having)
+        amounts = [row[1].amounts[name] for row in having if name in row[1].amounts]
+        amount = sum(part.amount for part in amounts) if amounts else None
+        unit = amounts[0].unit if amounts else ""
+        terms.append(Term(name, amount, unit, amounts[0].rate if amounts else None, whole, place))
+        saved = sum(row[1].ms - row[1].without[name] for row in having)
+        if name not in ("issue", "latency") and saved > 0:
+            gains[name] = saved
+    tail = sum(launch.tail_ms for _, launch, *_ in timed)
+    if tail > 0:
+        terms.append(Term("tail wave", None, "", None, tail))
+        gains["tail wave"] = tail
+    terms.sort(key=lambda term: -term.time_ms)
+    notes, width = say_unknown(timed, card)
+    return Prediction(
+        card=card,
+        kernels=tuple(facts["kernel"] for facts, *_ in timed),
+        time_ms=time_ms,
+        low_ms=time_ms / (1 + width),
+        high_ms=time_ms * (1 + width),
+        limited_by=terms[0].name,
+        terms={term.name: term for term in terms},
+        gains=dict(sorted(gains.items(), key=lambda row: -row[1])),
+        occupancy=main.occupancy,
+        waves=main.rounds,
+        notes=notes,
+    )
+
+
+def predict(
+    function: Callable[..., Any],
+    *args: Any,
+    device: str | Card = "h200",
+    cache: str = "warm",
+    blocks: int | None = BLOCKS,
+    **kwargs: Any,
+) -> Prediction:
+    """Predict what a call would take on a card, term by term, without the card.
+
+    The call runs on the simulator, and its counts, the kernel's machine code and the rates of the
+    card give the time of each launch. What copies between host and card take is not in it.
+
+    Parameters
+    ----------
+    function : callable
+        A function of smemkit, a RawKernel, or any Python function that launches some.
+    *args, **kwargs
+        Of the function. Arrays that it writes are incomplete afterwards.
+    device : str or Card
+        The card, as smemkit.card takes it.
+    cache : {"warm", "cold"}
+        "warm": the call has just run before, so that what fits into the L2 cache is there.
+    blocks : int or None
+        So many blocks of each launch are counted, evenly spread, and stand for the others; None:
+        all of them.
+
+    Shapes
+    ------
+    Those of the function.
+
+    Returns
+    -------
+    Prediction, with time_ms, low_ms, high_ms, limited_by, terms, gains, occupancy, waves, notes;
+    print it, or show it in a notebook. The range holds four in five of the times that were
+    measured on an H200; docs/predict.md has all of them.
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) for a card
+    that is not in the table and where nothing was launched, and whatever the call raises.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((256, 256), dtype="float32")
+    >>> column = smemkit.predict(smemkit.gemm, a, a, variant="column", device="h200")
+    >>> padded = smemkit.predict(smemkit.gemm, a, a, variant="column_padded", device="h200")
+    >>> column.limited_by, column.time_ms > 2 * padded.time_ms
+    ('latency', True)
+    """
+    if not callable(function):
+        raise _core.ArgumentTypeError(
+            "predict takes a function and then its arguments, as in "
+            f"smemkit.predict(smemkit.gemm, a, b), not {reprlib.repr(function)}"
+        )
+    if cache not in CACHES:
+        raise _core.ArgumentError(f"cache is {cache!r}; accepted are 'warm' and 'cold'")
+    card = find_card(device)
+    number = 0 if blocks is None else blocks
+    with _progress.operation("predict"):
+        _, launches = _core._capture("profile", function, args, kwargs, number, True)
+    return predict_captured(launches, card, cache, getattr(function, "__name__", "the function"))
+
+
+def predict_captured(
+    launches: Sequence[Mapping[str, Any]], card: Card, cache: str, name: str
+) -> Prediction:
+    """The prediction of captured launches, of which some may have failed."""
+    for launch in launches:
+        if "refused" in launch:
+            raise _core.ArgumentError(
+                f"the launch of {launch['kernel']} failed, so its time is not known: "
+                f"{launch['refused']}"
+            )
+    if not launches:
+        raise _core.ArgumentError(f"predict: {name} launched no kernel in this thread")
+    return predict_launches(launches, card, cache)

@@ -1,0 +1,246 @@
+"""Predictions: a time with its range, and the terms that make it up."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .cards import Card
+
+WIDTH = 100  # columns of a printed prediction
+# Term -> what it is, for readers who see the word for the first time.
+MEANINGS = {
+    "issue": "instructions, of which each of the four schedulers issues one a clock",
+    "fma": "additions and multiply-adds of float32",
+    "imad": "products of integers",
+    "alu": "additions of integers, logic, comparisons",
+    "half": "arithmetic of 16-bit floats",
+    "double": "arithmetic of float64",
+    "special": "reciprocals, roots, exponentials",
+    "convert": "conversions between types",
+    "tensor": "products of small matrices",
+    "shuffle": "exchange between lanes",
+    "vote": "votes of a warp",
+    "uniform": "arithmetic of the warp as a whole",
+    "shared": "wavefronts of shared memory",
+    "l1": "wavefronts of the load/store unit: shared memory and the L1 cache",
+    "l2": "bytes from the L2 cache",
+    "l2 stores": "lines that stores and atomics send to the L2 cache",
+    "dram": "bytes from and to memory",
+    "atomics": "atomic operations that meet at one address",
+    "latency": "from a block's start to its end: instructions, and waiting for results and barriers",
+    "launch": "starting the kernel",
+    "tail wave": "the last round of blocks, which does not fill the card",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """What one part of a card would take if it alone limited the launches.
+
+    Attributes
+    ----------
+    name : str
+    amount, unit : float, str
+        How much of it the launches need; None where there is no such number.
+    rate : float or None
+        Of the unit in a clock of one multiprocessor.
+    time_ms : float
+    source : str
+        The file and line that ask most of it; "" where there is none.
+    meaning : str
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> term = smemkit.predict(smemkit.gemm, a, a, variant="column").terms["shared"]
+    >>> term.unit, term.source
+    ('wavefronts', 'column.cu:37')
+    """
+
+    name: str
+    amount: float | None
+    unit: str
+    rate: float | None
+    time_ms: float
+    source: str = ""
+
+    @property
+    def meaning(self) -> str:
+        return MEANINGS.get(self.name, "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, of plain types."""
+        return {**dataclasses.asdict(self), "meaning": self.meaning}
+
+
+def write_time(ms: float) -> str:
+    """A time in the unit that suits it.
+
+    >>> write_time(0.0042), write_time(4.2), write_time(4200.0)
+    ('4.20 us', '4.20 ms', '4.20 s')
+    """
+    for size, unit in ((1e3, "s"), (1.0, "ms")):
+        if ms >= size:
+            return f"{ms / size:.3g} {unit}" if ms / size >= 100 else f"{ms / size:.2f} {unit}"
+    return f"{ms * 1e3:.2f} us"
+
+
+def align(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines of text with aligned columns, the second and the third to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            f"{cell:>{width}}" if i in (1, 2) else f"{cell:{width}}"
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def write_amount(amount: float | None) -> str:
+    """A count with four digits.
+
+    >>> write_amount(1234567.0), write_amount(None)
+    ('1.235e+06', '-')
+    """
+    return "-" if amount is None else f"{amount:.4g}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """What a call would take on a card; smemkit.predict and Report.time give one.
+
+    Attributes
+    ----------
+    card : Card
+    kernels : tuple of str
+        Of the launches.
+    time_ms, low_ms, high_ms : float
+        Of all launches, one behind the other, and the range in which the time is expected.
+    limited_by : str
+        The name of the longest term.
+    terms : dict
+        {name: Term}, the longest first.
+    gains : dict
+        {what: milliseconds that the call would take less without it}, the greatest first.
+    occupancy : float
+        Resident warps of the longest launch, as a share of those that a multiprocessor can hold.
+    waves : float
+        Rounds in which its blocks run.
+    notes : tuple of str
+        What the prediction does not know, and how it widens the range.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> prediction = smemkit.predict(smemkit.gemm, a, a, variant="naive", device="h200")
+    >>> prediction.low_ms < prediction.time_ms < prediction.high_ms
+    True
+    """
+
+    card: Card
+    kernels: tuple[str, ...]
+    time_ms: float
+    low_ms: float
+    high_ms: float
+    limited_by: str
+    terms: Mapping[str, Term]
+    gains: Mapping[str, float]
+    occupancy: float
+    waves: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The time, its range and what limits it, in one sentence."""
+        return (
+            f"{write_time(self.time_ms)} on {self.card.name} "
+            f"({write_time(self.low_ms)} to {write_time(self.high_ms)}), "
+            f"limited by {self.limited_by}"
+        )
+
+    @property
+    def advice(self) -> str:
+        """What the greatest gain would be, in one sentence; "" where there is none."""
+        for name, saved in self.gains.items():
+            if saved > 0.02 * self.time_ms:
+                return (
+                    f"without {name} it would take {write_time(self.time_ms - saved)}, "
+                    f"{write_time(saved)} less"
+                )
+        return ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, of plain types that json can write."""
+        return {
+            "kind": "prediction",
+            "card": self.card.to_dict(),
+            "kernels": list(self.kernels),
+            "time_ms": self.time_ms,
+            "low_ms": self.low_ms,
+            "high_ms": self.high_ms,
+            "limited_by": self.limited_by,
+            "terms": {name: term.to_dict() for name, term in self.terms.items()},
+            "gains": dict(self.gains),
+            "occupancy": self.occupancy,
+            "waves": self.waves,
+            "notes": list(self.notes),
+        }
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        yield "term", "alone", "amount", "unit", "line"
+        for term in self.terms.values():
+            if term.time_ms >= 0.01 * self.time_ms:
+                yield (
+                    term.name,
+                    write_time(term.time_ms),
+                    write_amount(term.amount),
+                    term.unit,
+                    term.source,
+                )
+
+    def __repr__(self) -> str:
+        return f"<Prediction of {', '.join(dict.fromkeys(self.kernels))}: {self.summary}>"
+
+    def __str__(self) -> str:
+        kernels = ", ".join(dict.fromkeys(self.kernels))
+        parts = [f"{kernels}: {self.summary}", ""]
+        parts += align(list(self._rows()))
+        parts += ["", f"occupancy {self.occupancy:.0%}, {self.waves:.1f} rounds of blocks"]
+        if self.advice:
+            parts += textwrap.wrap(self.advice[:1].upper() + self.advice[1:], WIDTH)
+        for note in self.notes:
+            parts += textwrap.wrap(f"Not known: {note}", WIDTH)
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        longest = max((term.time_ms for term in self.terms.values()), default=1.0) or 1.0
+        rows = []
+        for term in self.terms.values():
+            if term.time_ms < 0.01 * self.time_ms:
+                continue
+            width = 100 * term.time_ms / longest
+            bar = (
+                f'<div style="width:{width:.1f}%;min-width:2px;height:0.8em;background:#7aa6c2"></div>'
+            )
+            cells = (term.name, write_time(term.time_ms), write_amount(term.amount), term.unit)
+            texts = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+            rows.append(
+                f'<tr title="{html.escape(term.meaning)}">{texts}<td>{html.escape(term.source)}</td>'
+                f'<td style="width:16em">{bar}</td></tr>'
+            )
+        head = "".join(f"<th>{word}</th>" for word in ("term", "alone", "amount", "unit", "line", ""))
+        words = [self.advice, *(f"Not known: {note}" for note in self.notes)]
+        notes = "".join(f"<p>{html.escape(word)}</p>" for word in words if word)
+        kernels = html.escape(", ".join(dict.fromkeys(self.kernels)))
+        return (
+            f"<div><p><b>{kernels}</b>: {html.escape(self.summary)}</p>"
+            f"<table><tr>{head}</tr>{''.join(rows)}</table>{notes}</div>"
+        )
