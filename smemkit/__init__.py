@@ -4,6 +4,7 @@ smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says w
 shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own;
 smemkit.from_triton and smemkit.from_numba run those that Triton and Numba compile from Python.
 profile counts what a kernel does to the memory, check finds its races, explain gives advice.
+predict says what a call would take on a named card, without that card; cards() lists them.
 smemkit.testing is a plugin of pytest that tests kernels.
 smemkit.exercises() lists kernels to complete or to mend, with a judge. smemkit.bench measures,
 smemkit.plot draws, and smemkit.probe asks the memory one question at a
@@ -228,6 +229,7 @@ from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros,
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
+from .predict import card, cards, predict
 from .python_kernels import from_numba, from_triton
 from .report import (
     check,
@@ -276,6 +278,8 @@ __all__ = [
     "asarray",
     "asnumpy",
     "bank_access",
+    "card",
+    "cards",
     "check",
     "counters",
     "device_info",
@@ -303,6 +307,7 @@ __all__ = [
     "ones",
     "ones_like",
     "pinned_empty",
+    "predict",
     "profile",
     "ptx",
     "release_memory",

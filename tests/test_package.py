@@ -36,9 +36,9 @@ TOP = {
 LAYERS = {
     "functions": set(),
     "compile": set(),
-    "report": {"compile"},
+    "report": {"compile", "predict"},
     "lessons": {"compile", "report"},
-    "predict": {"compile", "report"},
+    "predict": {"compile"},
     "probe": {"report"},
     "python_kernels": {"report"},
     "bench": {"compile", "report", "probe"},
@@ -48,7 +48,7 @@ LAYERS = {
 }
 # The modules at the top that import packages.
 FACES = {
-    "__init__": {"functions", "lessons", "report", "bench", "plot", "probe", "testing"}
+    "__init__": {"functions", "lessons", "predict", "report", "bench", "plot", "probe", "testing"}
     | {"python_kernels"},
     "__main__": {"cli"},
     "_configured": {"report"},  # for the types of its annotations

@@ -71,9 +71,7 @@ class Card:
 
     @property
     def guessed(self) -> tuple[str, ...]:
-        return tuple(
-            name for name, source in self.sources.items() if source.startswith(GUESSED)
-        )
+        return tuple(name for name, source in self.sources.items() if source.startswith(GUESSED))
 
     @property
     def clocks_per_ms(self) -> float:

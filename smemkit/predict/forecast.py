@@ -10,7 +10,7 @@ from .. import _core, _progress
 from .cards import find_card
 from .executed import map_counts
 from .machine_code import load
-from .model import time_launch
+from .model import OWN, time_launch
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
 
@@ -63,7 +63,12 @@ PLACES = {
     "dram": ("global.load.sectors", "global.store.sectors", "async.sectors"),
     "atomics": ("global.atomic.requests",),
     "tensor": ("matrix.instructions",),
-    "latency": ("global.load.requests", "async.requests", "barrier.count", "shared.load.instructions"),
+    "latency": (
+        "global.load.requests",
+        "async.requests",
+        "shared.load.instructions",
+    ),
+    "barriers": ("barrier.count",),
 }
 
 
@@ -82,7 +87,8 @@ def find_class_place(executed: ExecutedCode | None, kind: str) -> str:
 
 
 def say_unknown(
-    timed: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]], card: Card
+    timed: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]],
+    card: Card,
 ) -> tuple[tuple[str, ...], float]:
     """(what is not known, how wide the range becomes by it as a share of the time)."""
     notes: dict[str, float] = {}
@@ -99,8 +105,8 @@ def say_unknown(
             notes[f"the registers of {kernel}; {GUESS} are assumed"] = GUESSED
         if not traffic.known:
             notes[
-                f"which addresses the other blocks of {kernel} touch: they depend on data, and so do "
-                "the hits in the caches"
+                f"which addresses the other blocks of {kernel} touch: they depend on data, and so "
+                "do the hits in the caches"
             ] = UNKNOWN_REUSE
         elif 0.5 * cache < traffic.footprint < 1.5 * cache:
             notes[
@@ -111,7 +117,8 @@ def say_unknown(
             notes["how many atomics meet at one address depends on data"] = CONTENDED
     if card.guessed:
         notes[
-            f"nobody has published {', '.join(card.guessed)} of this card; those of its like are taken"
+            f"{', '.join(card.guessed)} of this card: nobody has published them, and those of its "
+            "like are taken"
         ] = GUESSED
     if card.watts <= FEW_WATTS:
         notes[
@@ -140,14 +147,15 @@ def predict_launches(
     for name in names:
         having = [row for row in timed if name in row[1].parts]
         facts, launch, executed, *_ = max(having, key=lambda row: row[1].parts[name])
-        place = find_place(facts, *PLACES[name]) if name in PLACES else find_class_place(executed, name)
+        named = PLACES.get(name)
+        place = find_place(facts, *named) if named else find_class_place(executed, name)
         whole = sum(row[1].parts[name] for row in having)
         amounts = [row[1].amounts[name] for row in having if name in row[1].amounts]
         amount = sum(part.amount for part in amounts) if amounts else None
         unit = amounts[0].unit if amounts else ""
         terms.append(Term(name, amount, unit, amounts[0].rate if amounts else None, whole, place))
-        saved = sum(row[1].ms - row[1].without[name] for row in having)
-        if name not in ("issue", "latency") and saved > 0:
+        saved = sum(row[1].ms - row[1].without.get(name, row[1].ms) for row in having)
+        if name != OWN and saved > 0:
             gains[name] = saved
     tail = sum(launch.tail_ms for _, launch, *_ in timed)
     if tail > 0:
@@ -161,7 +169,7 @@ def predict_launches(
         time_ms=time_ms,
         low_ms=time_ms / (1 + width),
         high_ms=time_ms * (1 + width),
-        limited_by=terms[0].name,
+        limited_by="launch" if started > 0.5 * time_ms else main.limited_by,
         terms={term.name: term for term in terms},
         gains=dict(sorted(gains.items(), key=lambda row: -row[1])),
         occupancy=main.occupancy,

@@ -10,7 +10,7 @@ of nearly equal length do not overlap perfectly: OVERLAP says how sharply the lo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     Place = tuple[str | None, int | None]
 
 WARP, PARTITIONS = 32, 4
+OWN = "multiprocessor"
 LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
 DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
+ATOMIC_PLACES = 64.0  # lines whose atomics the L2 cache serves at once
 SM_L2_MOST = 64.0  # bytes a clock that one multiprocessor can have from the L2 cache
 L2_KEPT = 0.8  # share of the L2 cache that data of a launch can fill
 
@@ -56,24 +58,24 @@ class Part:
 class LaunchTime:
     """The time of one launch: `ms` without the cost of launching, and what makes it up.
 
-    parts: as above, whole launch. round_clocks: of a full round. limited_by: the name of the
-    longest part. without: {part: ms if this part took no time}.
+    parts: {name: ms that the part alone would take}; "multiprocessor" is what its schedulers,
+    pipes, banks and waiting take together, "latency" and "barriers" are what it waits of that.
+    without: {part: ms if this part took no time}. limit: what limits the resident blocks. rounds:
+    of blocks. tail_ms: what a last round that is not full adds.
     """
 
     kernel: str
-    grid: Triple
-    block: Triple
     ms: float
     parts: Mapping[str, float]
     amounts: Mapping[str, Part]
     without: Mapping[str, float]
     limited_by: str
+    limit: str
     resident: int
     occupancy: float
     rounds: float
     tail_ms: float
     traffic: Traffic
-    notes: Sequence[str] = field(default_factory=tuple)
 
 
 def count_resident(
@@ -161,7 +163,8 @@ def find_service(facts: Mapping[str, Any], card: Card, traffic: Traffic) -> dict
         max(traffic.lines / scale, min(data, counters["global.load.sectors"])), loads
     )
     found["store.global"] = PARTITIONS * mean(
-        traffic.store_lines / scale, counters["global.store.requests"] + counters["global.atomic.requests"]
+        traffic.store_lines / scale,
+        counters["global.store.requests"] + counters["global.atomic.requests"],
     )
     found["atomic.global"] = found["store.global"]
     found["async"] = PARTITIONS * mean(
@@ -244,7 +247,9 @@ def find_demand(
         counters[f"local.{op}.requests"] * service[f"{op}.local"] / PARTITIONS
         for op in ("load", "store")
     )
-    parts.append(part("l1", looked_up + shared * LINE / card.shared_bytes_per_clk, "wavefronts", 1.0))
+    parts.append(
+        part("l1", looked_up + shared * LINE / card.shared_bytes_per_clk, "wavefronts", 1.0)
+    )
     rate = min(SM_L2_MOST, card.l2_bytes_per_clk * card.multiprocessors / active)
     parts.append(part("l2", traffic.read * SECTOR / scale, "bytes", rate))
     parts.append(part("l2 stores", traffic.store_lines / scale, "packets", card.l2_packets_per_clk))
@@ -267,65 +272,82 @@ def find_demand(
     )
     warps = -(-threads // WARP)
     lone = (waits + DEPENDENT * issued) / (warps * blocks)
-    return Demand(parts, executed, latencies, service, lone, warps,
-        limits["warps_per_multiprocessor_max"], resident, limit, traffic)
+    return Demand(
+        parts,
+        executed,
+        latencies,
+        service,
+        lone,
+        warps,
+        limits["warps_per_multiprocessor_max"],
+        resident,
+        limit,
+        traffic,
+    )
 
 
 def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Part]:
-    """The part of atomics on global memory."""
-    counters = facts["counters"]
-    operations = counters["global.atomic.bytes"]
-    if not operations:
-        return []
-    floats, width = 0.0, 4.0
-    total_lanes = 0.0
+    """The part of atomics on global memory: those of one line of 128 bytes one after the other."""
+    lanes = floats = 0.0
     for row in facts["instructions"]:
         requested = row["counters"].get("global.atomic.bytes", 0)
         if requested:
-            width = 8.0 if "64" in row["ptx"].partition(" ")[0] else 4.0
-            total_lanes += requested / width
-            floats += requested / width if ".f" in row["ptx"] else 0.0
-    scale = facts["blocks_total"] / facts["blocks"]
-    lines = set()
-    spans = 0.0
-    for access in collect_accesses(facts.get("footprint", ())):
-        if access.writes and facts["instructions"][access.instruction]["counters"].get("global.atomic.bytes"):
-            spans = max(spans, (max(access.high) - min(access.low)) / LINE)
-    places = max(1.0, min(spans, 64.0))
-    each = (card.float_atomic_ns * floats + card.atomic_ns * (total_lanes - floats)) / total_lanes
-    clk = each * card.clock_mhz / 1e3 / places
-    amount = total_lanes * scale
-    del lines
-    return [Part("atomics", amount, "lanes", 1 / clk, amount * clk / facts["blocks_total"] * active)]
+            opcode = row["ptx"].partition(" ")[0]
+            number = requested / (8.0 if "64" in opcode else 4.0)
+            lanes += number
+            floats += number if ".f" in opcode else 0.0
+    if not lanes:
+        return []
+    extent = max(
+        (
+            max(access.high) - min(access.low)
+            for access in collect_accesses(facts.get("footprint", ()))
+            if facts["instructions"][access.instruction]["counters"].get("global.atomic.bytes")
+        ),
+        default=LINE,
+    )
+    places = max(1.0, min(extent / LINE, ATOMIC_PLACES))
+    each = (card.float_atomic_ns * floats + card.atomic_ns * (lanes - floats)) / lanes
+    clocks = each * card.clock_mhz / 1e3 / places  # of one lane, for the whole card
+    amount = lanes * facts["blocks_total"] / facts["blocks"]
+    mine = amount * clocks / facts["blocks_total"] * active
+    return [Part("atomics", amount, "lanes", 1 / (clocks * active), mine)]
 
 
-OWN = ("issue", "shared", "l1")  # parts that the simulation of a partition has too
 ROUNDS = 3  # that are simulated where there are many
+COMMON = ("l2", "l2 stores", "dram", "atomics")  # parts that serve all multiprocessors
+DECISIVE = 0.7  # of a multiprocessor's time: a part that takes so much of it limits it
 
 
-def time_residents(demand: Demand, card: Card, blocks: int, rounds: int, cache: dict[Any, Any]) -> float:
-    """Clocks in which a multiprocessor runs so many blocks at once, so many times."""
+@dataclass(frozen=True)
+class Residents:
+    """Clocks in which a multiprocessor runs some blocks, and those without an issue, by cause."""
+
+    clocks: float
+    waits: Mapping[str, float]
+
+
+def time_residents(demand: Demand, card: Card, blocks: int, rounds: int) -> Residents:
+    """Clocks of a multiprocessor that has so many blocks at once, for one of so many rounds."""
+    if not blocks or not rounds:
+        return Residents(0.0, {})
     if demand.executed is None:
-        own = [
-            part.clocks * blocks
-            for part in demand.parts
-            if not part.name.startswith(("l2", "dram", "atomics"))
-        ]
-        return rounds * combine([*own, demand.lone]) + card.block_clk
+        own = [part.clocks * blocks for part in demand.parts if part.name not in COMMON]
+        clocks = combine([*own, demand.lone])
+        waited = {"load.global": max(0.0, clocks - max(own))}
+        return Residents(clocks + card.block_clk / rounds, waited)
     per = max(1, round(demand.warps / PARTITIONS))
-    warps = max(1, -(-demand.warps * blocks // PARTITIONS))
-    warps = max(per, warps // per * per)
-    key = warps, per, rounds
-    if key not in cache:
-        cache[key] = time_warps(
-            demand.executed,
-            demand.latencies,
-            warps,
-            warps_per_block=per,
-            rounds=rounds,
-            service=demand.service,
-        )
-    return cache[key].clocks + card.block_clk
+    warps = max(per, -(-demand.warps * blocks // PARTITIONS) // per * per)
+    times = time_warps(
+        demand.executed,
+        demand.latencies,
+        warps,
+        warps_per_block=per,
+        rounds=rounds,
+        service=demand.service,
+    )
+    waits = {name: clocks / rounds for name, clocks in times.by_wait.items()}
+    return Residents((times.clocks + card.block_clk) / rounds, waits)
 
 
 def time_launch(
@@ -337,40 +359,62 @@ def time_launch(
 ) -> LaunchTime:
     """The time of a counted launch on a card."""
     demand = find_demand(facts, card, registers, executed, warm)
-    total = facts["blocks_total"]
-    multiprocessors = int(card.multiprocessors)
+    total, multiprocessors = facts["blocks_total"], int(card.multiprocessors)
     rounds, full, last = spread(total, multiprocessors, demand.resident)
-    cache: dict[Any, Any] = {}
-    shared = [part for part in demand.parts if part.name.startswith(("l2", "dram", "atomics"))]
-    many = min(rounds, ROUNDS)
-    in_full = time_residents(demand, card, full, many, cache) / many if many else 0.0
-    in_last = time_residents(demand, card, last, 1, cache) if last else 0.0
+    in_full = time_residents(demand, card, full, min(rounds, ROUNDS))
+    in_last = time_residents(demand, card, last, 1)
+    common = [part for part in demand.parts if part.name in COMMON]
 
-    def run(skip: str = "") -> float:
+    def run(skip: str = "", times: float = rounds, rest: int = last) -> float:
+        """Milliseconds of all rounds, as if the part that is skipped took no time."""
         clocks = 0.0
-        for times, own, blocks in ((rounds, in_full, full), (1, in_last, last)):
-            others = [part.clocks * blocks for part in shared if part.name != skip]
-            clocks += times * combine([*others, 0.0 if skip == "latency" else own])
+        for many, own, blocks in ((times, in_full, full), (1.0, in_last, rest)):
+            others = [part.clocks * blocks for part in common if part.name != skip]
+            if blocks:
+                clocks += many * combine([*others, 0.0 if skip == OWN else own.clocks])
         return clocks / card.clocks_per_ms
 
-    share = total / min(multiprocessors, total)
-    times = {part.name: part.clocks * share / card.clocks_per_ms for part in demand.parts}
-    times["latency"] = (rounds * in_full + in_last) / card.clocks_per_ms
+    share = total / min(multiprocessors, total) / card.clocks_per_ms
+    parts = {part.name: part.clocks * share for part in demand.parts}
+    parts[OWN] = (rounds * in_full.clocks + in_last.clocks) / card.clocks_per_ms
+    parts["latency"] = parts["barriers"] = 0.0
+    for name in {*in_full.waits, *in_last.waits}:
+        lost = rounds * in_full.waits.get(name, 0.0) + in_last.waits.get(name, 0.0)
+        if not name.startswith("pipe."):
+            parts["barriers" if name == "barrier" else "latency"] += lost / card.clocks_per_ms
     whole = run()
-    others = [part.clocks * full for part in shared]
-    even = total / (multiprocessors * full) * combine([*others, in_full]) / card.clocks_per_ms
     return LaunchTime(
-        facts["kernel"],
-        facts["grid"],
-        facts["block"],
-        whole,
-        times,
-        {part.name: part for part in demand.parts},
-        {name: run(name) for name in times},
-        max(times, key=lambda name: times[name]),
-        demand.resident,
-        demand.resident * demand.warps / demand.warps_most,
-        total / (multiprocessors * demand.resident),
-        max(0.0, whole - even) if rounds else 0.0,
-        demand.traffic,
+        kernel=facts["kernel"],
+        ms=whole,
+        parts=parts,
+        amounts={part.name: part for part in demand.parts},
+        without={name: run(name) for name in (*(part.name for part in common), OWN)},
+        limited_by=find_limit(parts),
+        limit=demand.limit,
+        resident=demand.resident,
+        occupancy=demand.resident * demand.warps / demand.warps_most,
+        rounds=total / (multiprocessors * demand.resident),
+        tail_ms=max(0.0, whole - run("", total / (multiprocessors * full), 0)) if rounds else 0.0,
+        traffic=demand.traffic,
     )
+
+
+def find_limit(times: Mapping[str, float]) -> str:
+    """The part that limits a launch: the longest, and where it is a multiprocessor, what limits it.
+
+    >>> find_limit({"dram": 1.0, "multiprocessor": 3.0, "shared": 2.5, "latency": 0.4})
+    'shared'
+    >>> find_limit({"dram": 1.0, "multiprocessor": 3.0, "shared": 1.0, "latency": 1.9})
+    'latency'
+    """
+    longest = max((name for name in times if name in (*COMMON, OWN)), key=lambda name: times[name])
+    if longest != OWN:
+        return longest
+    outer = (*COMMON, OWN, "latency", "barriers", "l1")
+    inner = {name: value for name, value in times.items() if name not in outer}
+    most = max(inner, key=lambda name: inner[name], default="issue")
+    if times.get("l1", 0.0) > 1.1 * inner.get(most, 0.0):
+        most = "l1"
+    if times.get(most, 0.0) >= DECISIVE * times[OWN]:
+        return most
+    return max(("latency", "barriers", most), key=lambda name: times.get(name, 0.0))

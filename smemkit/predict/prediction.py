@@ -33,7 +33,9 @@ MEANINGS = {
     "l2 stores": "lines that stores and atomics send to the L2 cache",
     "dram": "bytes from and to memory",
     "atomics": "atomic operations that meet at one address",
-    "latency": "from a block's start to its end: instructions, and waiting for results and barriers",
+    "latency": "waiting for results, while no warp can issue",
+    "barriers": "waiting at barriers, while no warp can issue",
+    "multiprocessor": "issue, pipes, banks and waiting together, as simulated",
     "launch": "starting the kernel",
     "tail wave": "the last round of blocks, which does not fill the card",
 }
@@ -227,16 +229,15 @@ class Prediction:
             if term.time_ms < 0.01 * self.time_ms:
                 continue
             width = 100 * term.time_ms / longest
-            bar = (
-                f'<div style="width:{width:.1f}%;min-width:2px;height:0.8em;background:#7aa6c2"></div>'
-            )
+            style = f"width:{width:.1f}%;min-width:2px;height:0.8em;background:#7aa6c2"
             cells = (term.name, write_time(term.time_ms), write_amount(term.amount), term.unit)
-            texts = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+            row = "".join(f"<td>{html.escape(cell)}</td>" for cell in (*cells, term.source))
             rows.append(
-                f'<tr title="{html.escape(term.meaning)}">{texts}<td>{html.escape(term.source)}</td>'
-                f'<td style="width:16em">{bar}</td></tr>'
+                f'<tr title="{html.escape(term.meaning)}">{row}'
+                f'<td style="width:16em"><div style="{style}"></div></td></tr>'
             )
-        head = "".join(f"<th>{word}</th>" for word in ("term", "alone", "amount", "unit", "line", ""))
+        heads = ("term", "alone", "amount", "unit", "line", "")
+        head = "".join(f"<th>{word}</th>" for word in heads)
         words = [self.advice, *(f"Not known: {note}" for note in self.notes)]
         notes = "".join(f"<p>{html.escape(word)}</p>" for word in words if word)
         kernels = html.escape(", ".join(dict.fromkeys(self.kernels)))

@@ -19,7 +19,11 @@ GUARD = re.compile(r"^@!?%\w+\s+")
 # What a PTX opcode begins with -> (class of opcode_classes, machine instructions). The first match
 # counts; 64-bit integers take two instructions.
 MEANINGS: tuple[tuple[str, str, float], ...] = (
-    (r"ld\.(param|const)|mov|cvta|cvt\.[us]64\.[us]32|cvt\.[us]32\.[us]64|bra\.uni|pragma", "empty", 0.0),
+    (
+        r"ld\.(param|const)|mov|cvta|cvt\.[us]64\.[us]32|cvt\.[us]32\.[us]64|bra\.uni|pragma",
+        "empty",
+        0.0,
+    ),
     (r"cvt", "convert", 1.0),
     (r"(fma|mul|add|sub|neg)\.(\w+\.)*f64|(set|sel)p\.(\w+\.)*f64", "double", 1.0),
     (r"(fma|mul|add|sub)\.(\w+\.)*f32", "fma", 1.0),
@@ -48,7 +52,14 @@ MEANINGS: tuple[tuple[str, str, float], ...] = (
     (r"\w", "alu", 1.0),
 )
 PATTERNS = tuple((re.compile(pattern), kind, number) for pattern, kind, number in MEANINGS)
-WAITED = {"load.global", "load.shared", "load.local", "atomic.global", "atomic.shared", "matrix.shared"}
+WAITED = {
+    "load.global",
+    "load.shared",
+    "load.local",
+    "atomic.global",
+    "atomic.shared",
+    "matrix.shared",
+}
 
 
 def classify_ptx(text: str) -> tuple[str, float]:

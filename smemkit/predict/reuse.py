@@ -51,7 +51,9 @@ class Access:
     waits: int
 
 
-def collect_accesses(rows: Iterable[tuple[int, int, bool, int, int, int, int, int, int, int]]) -> list[Access]:
+def collect_accesses(
+    rows: Iterable[tuple[int, int, bool, int, int, int, int, int, int, int]],
+) -> list[Access]:
     """The rows of a launch's footprint, by access."""
     found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
     for block, instruction, writes, *rest in rows:
@@ -61,7 +63,16 @@ def collect_accesses(rows: Iterable[tuple[int, int, bool, int, int, int, int, in
         blocks, low, high, sectors, pairs, lines, requests, waits = zip(*sorted(parts), strict=True)
         accesses.append(
             Access(
-                instruction, writes, blocks, low, high, sectors, pairs, sum(lines), sum(requests), sum(waits)
+                instruction,
+                writes,
+                blocks,
+                low,
+                high,
+                sectors,
+                pairs,
+                sum(lines),
+                sum(requests),
+                sum(waits),
             )
         )
     return accesses
@@ -107,7 +118,9 @@ def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[f
     if steps is None:
         room = max((max(access.high) - min(access.low)) / SECTOR, mine)
         return room * -math.expm1(-mine * count / room), len(access.blocks) >= math.prod(grid)
-    numbers = numpy.unique(numpy.linspace(0, count - 1, min(count, POINTS_MOST)).astype(numpy.int64))
+    numbers = numpy.unique(
+        numpy.linspace(0, count - 1, min(count, POINTS_MOST)).astype(numpy.int64)
+    )
     origins = split_index(first + numbers, grid)[:, :3] @ steps
     distinct = len(numpy.unique(origins // SECTOR))
     if distinct > 0.9 * len(numbers):

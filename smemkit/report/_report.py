@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from pandas import DataFrame
 
+    from ..predict import Card, Prediction
     from ._captured import Counted, Refused
     from ._kernel import Advice
     from .counts import Line, Sample
@@ -306,6 +307,16 @@ class Report(Saved):
         frame = pandas.DataFrame(rows, columns=columns)
         frame.attrs["label"] = self.label
         return frame
+
+    def time(self, device: str | Card = "h200", *, cache: str = "warm") -> Prediction:
+        """What the launches would take on a card, a Prediction; see smemkit.predict.
+
+        Raises ArgumentError for a card that is not in the table, and where a launch was refused.
+        """
+        from ..predict.cards import find_card  # a report that asks for no time needs none of it
+        from ..predict.forecast import predict_captured
+
+        return predict_captured(self._captured, find_card(device), cache, "the call")
 
     @property
     def _title(self) -> str:

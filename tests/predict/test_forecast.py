@@ -1,0 +1,121 @@
+"""Predictions: of calls, of reports, on cards, and what they say of themselves."""
+
+import dataclasses
+import json
+
+import numpy
+import pytest
+
+import smemkit
+from smemkit.predict import cards, model, reuse
+
+
+@pytest.fixture(scope="module")
+def square():
+    return numpy.ones((256, 256), dtype="float32")
+
+
+def test_bank_conflicts_cost_time_and_are_named(square):
+    column = smemkit.predict(smemkit.gemm, square, square, variant="column")
+    cured = smemkit.predict(smemkit.gemm, square, square, variant="column_padded")
+    assert column.time_ms > 2 * cured.time_ms
+    assert column.limited_by == "shared"
+    assert column.terms["shared"].source.startswith("column.cu:")
+    assert column.terms["shared"].amount > 8 * cured.terms["shared"].amount
+    assert column.low_ms < column.time_ms < column.high_ms
+
+
+def test_a_prediction_reads_as_text_html_and_plain_types(square):
+    prediction = smemkit.predict(smemkit.transpose, square, variant="naive", device="rtx 4090")
+    text = str(prediction)
+    assert "RTX 4090" in text
+    assert f"limited by {prediction.limited_by}" in text
+    assert "l2 stores" in text
+    assert "<table>" in prediction._repr_html_()
+    plain = json.loads(json.dumps(prediction.to_dict()))
+    assert plain["card"]["name"] == "RTX 4090"
+    assert plain["time_ms"] == prediction.time_ms
+    assert list(plain["terms"]) == list(prediction.terms)
+
+
+def test_a_report_of_all_blocks_and_a_sample_predict_alike(square):
+    report = smemkit.profile(smemkit.gemm, square, square, variant="tiled")
+    sampled = smemkit.predict(smemkit.gemm, square, square, variant="tiled")
+    assert report.time("h200").time_ms == pytest.approx(sampled.time_ms, rel=0.05)
+
+
+def test_a_card_with_a_lower_clock_takes_longer(square):
+    report = smemkit.profile(smemkit.gemm, square, square, variant="tiled", blocks=3)
+    card = smemkit.card("NVIDIA GeForce RTX 4090")
+    slow = dataclasses.replace(card, clock_mhz=card.clock_mhz / 2)
+    assert report.time(slow).time_ms > 1.7 * report.time(card).time_ms
+
+
+def test_every_card_predicts(square):
+    report = smemkit.profile(smemkit.gemm, square, square, variant="tiled", blocks=2)
+    times = {name: report.time(name).time_ms for name in ("T4", "A100", "RTX 5090")}
+    assert times["T4"] > times["A100"]
+    assert set(times) < set(smemkit.cards())
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda a: smemkit.predict(smemkit.gemm, a, a, device="voodoo 2"), "there are T4"),
+        (lambda a: smemkit.predict(smemkit.gemm, a, a, cache="hot"), "'warm' and 'cold'"),
+        (lambda a: smemkit.predict(lambda: None), "launched no kernel"),
+        (lambda a: smemkit.predict(a), "takes a function"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(square, call, words):
+    with pytest.raises(smemkit.Error, match=words):
+        call(square)
+
+
+def test_constants_have_sources_and_owners_exist():
+    for owner, quantity, value, source in smemkit._core._card_rates():
+        assert quantity in cards.QUANTITIES
+        assert value > 0
+        assert len(source) > 4
+        if not owner.startswith("0."):
+            smemkit.limits(owner)
+    for name in smemkit.cards():
+        assert set(smemkit.card(name).sources) == set(cards.QUANTITIES)
+
+
+def test_resident_blocks_are_those_of_occupancy():
+    limits = smemkit.limits("9.0")
+    expected = smemkit.occupancy("gemm/tiled", (32, 32), compute_capability="9.0")
+    found, limit = model.count_resident(limits, 1024, expected.registers, expected.shared_bytes)
+    assert (found, limit) == (expected.blocks, "threads")
+
+
+def test_rounds_of_blocks():
+    assert model.spread(1000, 100, 4) == (2, 4, 2)
+    assert model.spread(50, 100, 4) == (0, 4, 1)
+
+
+def make_access(blocks, low, extent, sectors):
+    count = len(blocks)
+    high = [each + extent for each in low]
+    return reuse.Access(0, False, blocks, low, high, [sectors] * count, [sectors] * count, 1, 1, 1)
+
+
+def test_blocks_of_one_row_share_what_does_not_move_with_x():
+    grid = (4, 8, 1)
+    blocks = [0, 5, 10, 19, 30]
+    rows = make_access(blocks, [1024 * (b // 4) for b in blocks], 1024, 32)
+    assert reuse.count_union(rows, grid, 0, 4) == (32, True)
+    assert reuse.count_union(rows, grid, 0, 32) == (256, True)
+
+
+def test_what_fits_into_the_cache_is_not_read_again():
+    blocks = list(range(8))
+    access = make_access(blocks, [4096 * b for b in blocks], 4096, 128)
+    warm = reuse.find_traffic([access], (8, 1, 1), 8, 8, 1 << 20, True)
+    cold = reuse.find_traffic([access], (8, 1, 1), 8, 8, 1 << 20, False)
+    small = reuse.find_traffic([access], (8, 1, 1), 8, 8, 1 << 10, True)
+    assert (warm.dram_read, warm.far) == (0.0, 0.0)
+    assert (
+        cold.dram_read == small.dram_read == 2 * 8 * 4096
+    )  # here each sector is a pair of its own
