@@ -574,6 +574,7 @@ static void move_footprint(counting *c, smk_count_result *result)
         }
         c->rows[i].access = line;
     }
+    smk_footprint_settle(c->rows, c->row_count);
     result->footprint = c->rows;
     result->footprint_count = c->row_count;
     c->rows = NULL;

@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "sim/code/bits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5, SECTORS_OF_LINE = 4, SLOTS_FIRST = 1 << 12, NOTED = 7, NOTED_ALL = 16 };
@@ -215,4 +216,31 @@ bool smk_footprint_collect(smk_footprint *footprint, smk_footprint_row **rows, s
     }
     *count += footprint->row_count;
     return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const smk_footprint_row *x = a, *y = b;
+    if (x->access != y->access) {
+        return x->access < y->access ? -1 : 1;
+    }
+    return x->block < y->block ? -1 : x->block > y->block;
+}
+
+void smk_footprint_settle(smk_footprint_row *rows, size_t count)
+{
+    if (count > 0) {
+        qsort(rows, count, sizeof *rows, compare);
+    }
+    for (size_t first = 0, end = 0; first < count; first = end) {
+        uint64_t base = UINT64_MAX;
+        for (end = first; end < count && rows[end].access == rows[first].access; end++) {
+            base = rows[end].low < base ? rows[end].low : base;
+        }
+        base = base >> LINE_SHIFT << LINE_SHIFT;
+        for (size_t i = first; i < end; i++) {
+            rows[i].low -= base;
+            rows[i].high -= base;
+        }
+    }
 }

@@ -14,7 +14,7 @@ typedef struct smk_footprint_row {
     uint64_t block;  /* its linear index in the grid */
     uint32_t access; /* number of the access */
     bool writes;
-    uint64_t low, high; /* the first byte, and the one behind the last */
+    uint64_t low, high; /* addresses of the first byte, and of the one behind the last */
     uint64_t sectors;   /* that no access of this block of the same kind (reading or writing) has touched before */
     uint64_t pairs;     /* the same of 64 aligned bytes, which memory hands out together */
     uint64_t lines;     /* 128-byte lines that the requests of the access name, each request on its own */
@@ -40,5 +40,9 @@ void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, 
 /* Appends the rows to a list of `count` rows that the caller frees (smk_heap_free); false where memory was or is
  * lacking. */
 bool smk_footprint_collect(smk_footprint *footprint, smk_footprint_row **rows, size_t *count);
+
+/* Sorts rows by access and block, and counts the addresses of an access from the line that is the first of all: then
+ * they depend neither on host threads nor on where arrays lie. */
+void smk_footprint_settle(smk_footprint_row *rows, size_t count);
 
 #endif
