@@ -69,7 +69,10 @@ def read_array(value: Any, where: str) -> ArrayFacts | None:
     """The facts of an array, of NumPy, smemkit or another library; None for anything else."""
     if isinstance(value, numpy.ndarray):
         facts = (value.dtype, value.shape, _list_strides(value), 0, not value.flags.writeable)
-        return ArrayFacts(_lay_out(value, where) if value.size else value, *facts)
+        passed = _lay_out(value, where) if value.size else value
+        if value.dtype.name.startswith("float8"):  # a type of ml_dtypes; a RawKernel gets its bits
+            passed = passed.view(numpy.uint8)
+        return ArrayFacts(passed, *facts)
     if isinstance(value, _core.DeviceArray):
         return ArrayFacts(
             value,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 import inspect
 import re
+import types
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
@@ -14,11 +16,12 @@ from .. import _core
 from .._declarations import Element, Parameter
 from ..report.languages import mark_ptx
 from ._launcher import LAUNCH_WORDS, Launcher, make_kernel, read_arch
+from ._lines import name_cells
 from ._memory import name_element, read_array
 from ._shared_names import name_shared_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any, TypeAlias
 
     from .._types import StreamLike
@@ -51,7 +54,7 @@ def _import_numba() -> _Numba:
         version = importlib.metadata.version(PACKAGE)
         cuda = importlib.import_module("numba.cuda")
         typeof = importlib.import_module("numba").typeof
-        types = importlib.import_module("numba.core.types")
+        known = importlib.import_module("numba.core.types")
         convert = importlib.import_module("numba.np.numpy_support")
     except ImportError as error:  # also PackageNotFoundError
         raise _core.CompileError(
@@ -61,7 +64,7 @@ def _import_numba() -> _Numba:
         raise _core.CompileError(
             f"{needed}, and this is numba-cuda {version}; pip install 'smemkit[numba]'"
         )
-    return _Numba(cuda, types, typeof, convert.as_dtype, convert.from_dtype, version)
+    return _Numba(cuda, known, typeof, convert.as_dtype, convert.from_dtype, version)
 
 
 class _Compiled(NamedTuple):
@@ -69,6 +72,33 @@ class _Compiled(NamedTuple):
 
     raw: _core.RawKernel
     types: tuple[Any, ...]
+
+
+@contextlib.contextmanager
+def _without_driver(arch: int) -> Iterator[None]:
+    """Lets Numba compile device functions for an architecture instead of the present GPU's.
+
+    Its dispatcher asks the driver for the compute capability when a kernel calls a function with
+    @cuda.jit(device=True). Lines of such functions are kept too. No other thread compiles
+    meanwhile: Numba has one lock for all compilations.
+    """
+    lock = importlib.import_module("numba.cuda.compiler").global_compiler_lock
+    dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
+    kept = {name: getattr(dispatcher, name) for name in ("get_current_device", "compile_cuda")}
+    device = types.SimpleNamespace(compute_capability=divmod(arch, 10))
+
+    def compile_with_lines(*args: Any, **words: Any) -> Any:
+        words["lineinfo"] = not words.get("debug")
+        return kept["compile_cuda"](*args, **words)
+
+    with lock:
+        dispatcher.get_current_device = lambda: device
+        dispatcher.compile_cuda = compile_with_lines
+        try:
+            yield
+        finally:
+            for name, value in kept.items():
+                setattr(dispatcher, name, value)
 
 
 def _get_layout(facts: ArrayFacts) -> str:
@@ -166,13 +196,13 @@ class NumbaKernel:
         """The kernel for these arguments."""
         if self._fixed is not None:
             return self._fixed
-        types = tuple(
+        given = tuple(
             self._infer(value, fact, f"{self.name}: {name}")
             for name, value, fact in zip(self._names, args, facts, strict=True)
         )
-        if types not in self._made:
-            self._made[types] = self._make(types)
-        return self._made[types]
+        if given not in self._made:
+            self._made[given] = self._make(given)
+        return self._made[given]
 
     def _infer(self, value: Any, facts: ArrayFacts | None, where: str) -> Any:
         """The type that Numba gives to an argument."""
@@ -218,24 +248,24 @@ class NumbaKernel:
 
     def _flatten(self, kind: Any, value: Any, facts: ArrayFacts | None, where: str) -> list[Any]:
         """The values of PTX parameters for an argument of that type of Numba."""
-        types = self._numba.types
-        if isinstance(kind, types.Array):
+        known = self._numba.types
+        if isinstance(kind, known.Array):
             return self._flatten_array(kind, value, facts, where)
         if facts is not None:
             raise _core.ArgumentTypeError(f"{where} is {kind}, and an array was given")
-        if isinstance(kind, types.BaseTuple):
+        if isinstance(kind, known.BaseTuple):
             parts = zip(kind, value, strict=True)
             return [one for part, item in parts for one in self._flatten(part, item, None, where)]
-        if kind == types.float16:
+        if kind == known.float16:
             return [int(numpy.float16(value).view(numpy.uint16))]
-        if isinstance(kind, types.Complex):
-            part = numpy.float32 if kind == types.complex64 else numpy.float64
+        if isinstance(kind, known.Complex):
+            part = numpy.float32 if kind == known.complex64 else numpy.float64
             return [part(complex(value).real), part(complex(value).imag)]
-        if isinstance(kind, types.NPDatetime | types.NPTimedelta):
+        if isinstance(kind, known.NPDatetime | known.NPTimedelta):
             return [int(value.view(numpy.int64))]
-        if isinstance(kind, types.Boolean):
+        if isinstance(kind, known.Boolean):
             return [int(bool(value))]
-        if isinstance(kind, types.Integer | types.Float):
+        if isinstance(kind, known.Integer | known.Float):
             return [value]
         raise _core.ArgumentTypeError(
             f"{where} is {kind}; from_numba takes arrays, numbers, and tuples of numbers"
@@ -273,14 +303,15 @@ class NumbaKernel:
 
     # Compilation ----------------------------------------------------------------------------------
 
-    def _make(self, types: tuple[Any, ...]) -> _Compiled:
+    def _make(self, given: tuple[Any, ...]) -> _Compiled:
         options = {"lineinfo": True, **self._options}
         if options.get("debug"):
             options["lineinfo"] = False
         try:
-            ptx, _ = self._numba.cuda.compile_ptx(
-                self._function, types, device=False, cc=divmod(self.arch, 10), **options
-            )
+            with _without_driver(self.arch):
+                ptx, _ = self._numba.cuda.compile_ptx(
+                    self._function, given, device=False, cc=divmod(self.arch, 10), **options
+                )
         except Exception as error:  # of Numba's front end, or of NVVM
             advice = ""
             if any(
@@ -296,20 +327,20 @@ class NumbaKernel:
         ptx = re.sub(rf"(?<![\w$]){re.escape(head[1])}(?![\w$])", self.name, ptx)
         ptx = ptx.replace(f"{head[1]}_param_", f"{self.name}_param_")
         ptx = name_shared_arrays(ptx, self._function)
-        ptx = mark_ptx(ptx, "Numba", self._numba.version)
+        ptx = mark_ptx(name_cells(ptx), "Numba", self._numba.version)
         raw = make_kernel(self.name, ptx, self.name, self.arch)
         declared = [
             one
-            for name, kind in zip(self._names, types, strict=True)
+            for name, kind in zip(self._names, given, strict=True)
             for one in self._declare(name, kind)
         ]
         raw._declare(tuple(declared))
-        return _Compiled(raw, types)
+        return _Compiled(raw, given)
 
     def _declare(self, name: str, kind: Any) -> list[Parameter]:
         """What the PTX parameters of an argument are called."""
-        types = self._numba.types
-        if isinstance(kind, types.Array):
+        known = self._numba.types
+        if isinstance(kind, known.Array):
             heads = [f"{name}.{part}" for part in ("meminfo", "parent", "size", "itemsize")]
             tails = [
                 f"{name}.{part}[{i}]" for part in ("shape", "strides") for i in range(kind.ndim)
@@ -323,11 +354,11 @@ class NumbaKernel:
                 Parameter(name, f"{kind.dtype}[]", True, element),
                 *(Parameter(one, "int64", False, None) for one in tails),
             ]
-        if isinstance(kind, types.BaseTuple):
+        if isinstance(kind, known.BaseTuple):
             return [
                 one for i, part in enumerate(kind) for one in self._declare(f"{name}[{i}]", part)
             ]
-        if isinstance(kind, types.Complex):
+        if isinstance(kind, known.Complex):
             return [
                 Parameter(f"{name}.{part}", str(kind), False, None) for part in ("real", "imag")
             ]

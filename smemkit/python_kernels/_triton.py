@@ -13,7 +13,7 @@ import numpy
 from .. import _core
 from ..report.languages import mark_ptx
 from ._launcher import LAUNCH_WORDS, Launcher, make_kernel, read_arch
-from ._lines import repair_lines
+from ._lines import name_cells, repair_lines
 from ._triton_types import (
     DIVISOR,
     Slot,
@@ -306,7 +306,7 @@ class TritonKernel:
         version = str(self._triton.__version__)
         raw = make_kernel(
             self.name,
-            mark_ptx(repair_lines(ptx), "Triton", version),
+            mark_ptx(name_cells(repair_lines(ptx)), "Triton", version),
             head[1],
             self.arch,
             cooperative=getattr(metadata, "launch_cooperative_grid", False),

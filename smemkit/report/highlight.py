@@ -69,7 +69,7 @@ def _colour(text: str, language: str) -> tuple[str, ...]:
 def colour_lines(lines: Sequence[str], file: str) -> tuple[str, ...]:
     """The HTML of each of these consecutive lines of a file; escaped text without Pygments."""
     lines = [line.replace("\r", "") for line in lines]
-    language = "ptx" if file == PTX_FILE else "python" if file.endswith(".py") else "cuda"
+    language = "ptx" if file == PTX_FILE else "python" if file.endswith((".py", ">")) else "cuda"
     rows = _colour("\n".join(lines), language)
     return rows if len(rows) == len(lines) else tuple(map(escape, lines))
 

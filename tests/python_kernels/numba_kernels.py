@@ -142,6 +142,18 @@ def rows(x, out):
         out[row] = total
 
 
+@cuda.jit(device=True)
+def square(value):
+    return value * value
+
+
+@cuda.jit
+def squares(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = square(x[i])
+
+
 def doubled(x):
     i = cuda.grid(1)
     own = cuda.shared.array(0, float32)

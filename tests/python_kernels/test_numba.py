@@ -115,6 +115,14 @@ def test_views_go_as_they_lie(rng):
     assert numpy.allclose(smemkit.asnumpy(out), room.sum(axis=1), rtol=1e-4, atol=1e-4)
 
 
+def test_device_functions_need_no_driver():
+    """Numba asks the driver for which GPU it compiles them; their lines are counted too."""
+    x = numpy.arange(100, dtype="float32")
+    report = smemkit.from_numba(kernels.squares)[1, 128].profile(x)
+    assert numpy.array_equal(x, numpy.arange(100, dtype="float32") ** 2)
+    assert "return value * value" in {line.text for line in report.lines}
+
+
 def test_plain_function_and_dynamic_shared_memory():
     x = numpy.ones(100, "float32")
     kernel = smemkit.from_numba(kernels.doubled)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import linecache
 
 import numpy
 import pytest
@@ -136,6 +137,15 @@ def test_products_on_tensor_cores(dtype, error, rng):
     assert line.counters["matrix.instructions"] == report.counters["matrix.instructions"] > 0
 
 
+def test_floats_of_8_bits(rng):
+    dtype = pytest.importorskip("ml_dtypes").float8_e5m2
+    a, b = (rng.standard_normal((32, 32), dtype="float32").astype(dtype) for _ in "ab")
+    c = numpy.zeros((32, 32), "float32")
+    args = (a, b, c, 32, 32, 32, *get_strides(a, b, c))
+    smemkit.from_triton(kernels.matmul)[(1, 1)](*args, M=32, N=32, K=32)
+    assert numpy.allclose(c, a.astype("float32") @ b.astype("float32"), atol=1e-3)
+
+
 def test_bfloat16_without_its_package(rng):
     """A structure of bits, as device arrays without ml_dtypes have it."""
     a = rng.standard_normal((32, 32), dtype="float32")
@@ -221,6 +231,20 @@ def test_constants_none_bool_and_one():
     seen = numpy.zeros(3, "int64")
     smemkit.from_triton(kernels.count_up)[3](seen, 1)
     assert seen.tolist() == [1, 2, 3]
+
+
+def test_cells_of_a_notebook_have_names():
+    """IPython keeps their text in linecache, under the path of a file that is not there."""
+    path = "/tmp/no_such_folder/1.py"
+    text = "import triton.language as tl\nimport triton\n\n\n@triton.jit\ndef first(x):\n"
+    text += "    tl.store(x + tl.arange(0, 64), 1)\n"
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    names = {}
+    exec(compile(text, path, "exec"), names)
+    report = smemkit.from_triton(names["first"])[(1,)].check(numpy.zeros(60, "int32"))
+    place = report.findings[0].first
+    assert (place.file, place.line) == ("<cell of first>", 7)
+    assert place.text == "tl.store(x + tl.arange(0, 64), 1)"
 
 
 def test_views_go_as_they_lie(rng):
