@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 Place = tuple[str | None, int | None]
 
 # Weights of equations, each relative to the count it speaks of.
-ANCHOR, ARITHMETIC, TRIPS, FLOW, UNREACHED, HINT = 1.0, 0.4, 0.5, 0.5, 0.1, 0.02
+ANCHOR, ARITHMETIC, TRIPS, FLOW, UNREACHED, TYPICAL, HINT = (
+    *(1.0, 0.4, 0.5, 0.5),
+    *(0.1, 0.1, 0.02),
+)
 ROUNDS = 5  # of weighing anew
 PIVOTS = 4  # exchanges that may pass without fewer unknowns on the wrong side
 TOLERANCE = 0.02  # relative misses up to this keep their weight
@@ -197,7 +200,7 @@ def keep_blocks(code: MachineCode, live: Sequence[int]) -> list[Block]:
         replace(
             code.blocks[i],
             successors=tuple(number[way] for way in code.blocks[i].successors if way in number),
-            callee=number.get(code.blocks[i].callee) if code.blocks[i].callee else None,
+            callee=number.get(code.blocks[i].callee or 0) or None,
         )
         for i in live
     ]
@@ -226,7 +229,10 @@ class _Equations:
         self.live = find_live(code, self.text)
         self.blocks = keep_blocks(code, self.live)
         self.edges = self._list_edges()
+        leaving = [i for i, block in enumerate(self.blocks) if block.leaves]
         self.width = len(self.blocks) + len(self.edges)
+        self.exits = {i: self.width + place for place, i in enumerate(leaving)}
+        self.width += len(leaving)
         self.rows: list[tuple[dict[int, float], float, float]] = []  # coefficients, value, weight
         self.anchors: list[tuple[dict[int, float], float]] = []
         self._add_lines()
@@ -235,7 +241,7 @@ class _Equations:
         self.scale = self._guess()
         self._add_flow()
 
-    # Variables: executions of blocks, then of edges that neither of their ends determines.
+    # Variables: executions of blocks, flows of edges that neither end determines, exits of blocks.
     def _list_edges(self) -> dict[tuple[int, int], int]:
         self.entered: dict[int, list[int]] = collections.defaultdict(list)
         self.called: dict[int, list[int]] = collections.defaultdict(list)
@@ -265,6 +271,7 @@ class _Equations:
         for i, block in enumerate(self.blocks):
             for instruction in block.instructions:
                 made[instruction.ptx_line].append((i, instruction))
+        self._add_typical(made)
         self.copies: dict[int, dict[int, float]] = {}
         for line, instructions in made.items():
             if not line:
@@ -287,6 +294,18 @@ class _Equations:
             else:
                 hints = dict.fromkeys({i for i, _ in instructions}, 1.0)
                 self.rows.append((hints, times, HINT))
+
+    def _add_typical(self, made: Mapping[int, Sequence[tuple[int, Instruction]]]) -> None:
+        """Of each block the median of the counts of lines that are in no other block."""
+        own: dict[int, list[float]] = collections.defaultdict(list)
+        for line, instructions in made.items():
+            blocks = {i for i, _ in instructions}
+            if len(blocks) == 1 and self.count.get(line):
+                own[blocks.pop()].append(self.count[line])
+        self.typical = {i: float(np.median(counts)) for i, counts in own.items()}
+        for i, typical in self.typical.items():
+            if len(own[i]) > 2:
+                self.rows.append(({i: 1.0}, typical, TYPICAL))
 
     def _add_unreached(self) -> None:
         """Hints of blocks that no warp came to, as most of their lines were not executed."""
@@ -333,29 +352,64 @@ class _Equations:
             if weight > UNREACHED:
                 for i, number in row.items():
                     low[i] = min(low[i], value / number / len(row))
-        for row, value, weight in self.rows:
-            if weight == HINT:
-                for i in row:
-                    if not np.isfinite(low[i]):
-                        low[i] = value
+        for i, typical in self.typical.items():
+            if not np.isfinite(low[i]):
+                low[i] = typical
         low[0] = self.warps
         for (i, way), variable in self.edges.items():
             low[variable] = min(low[i], low[way])
+        for i, variable in self.exits.items():
+            low[variable] = low[i]
         return np.where(np.isfinite(low) & (low > 0), low, max(self.warps, 1.0))
 
     def _add_flow(self) -> None:
+        """What enters a block leaves it, and what enters a loop."""
         self.rows.append(({0: 1.0}, self.warps, ANCHOR))
         for i, block in enumerate(self.blocks):
             if i and (self.entered[i] or self.called[i]):
-                self._add_sum(
-                    i, [self._find_edge(each, i) for each in self.entered[i]] + self.called[i]
-                )
+                edges = [self._find_edge(each, i) for each in self.entered[i]]
+                self._add_sum([i], edges + self.called[i])
             ways = [self._find_edge(i, way) for way in block.successors]
-            if ways and not block.leaves:
-                self._add_sum(i, ways)
+            if ways or block.leaves:
+                self._add_sum([i], ways + ([self.exits[i]] if block.leaves else []))
+        ends: dict[int, int] = {}
+        for i, block in enumerate(self.blocks):
+            for way in block.successors:
+                if way <= i:
+                    ends[way] = max(ends.get(way, 0), i)
+        latches = collections.Counter(
+            self.blocks[last].instructions[-1].ptx_line for last in ends.values()
+        )
+        for first, last in ends.items():
+            entries = self._add_loop(first, last)
+            line = self.blocks[last].instructions[-1].ptx_line
+            for loop in self.loops:
+                if loop.last == line and latches[line] == 1 and entries:
+                    entered = sum(self.count.get(each, 0.0) for each in loop.entering)
+                    entered = min(entered, self.count.get(loop.first, 0.0))
+                    self.rows.append((dict.fromkeys(entries, 1.0), entered, TRIPS))
 
-    def _add_sum(self, i: int, parts: Sequence[int]) -> None:
-        row: dict[int, float] = collections.defaultdict(float, {i: 1.0})
+    def _add_loop(self, first: int, last: int) -> list[int]:
+        """Entries and exits of a loop are equal, which sums of its many trips tell too coarsely.
+
+        Returns the variables of the entries.
+        """
+        inside = range(first, last + 1)
+        entries: list[int] = [0] if first == 0 else []
+        exits: list[int] = []
+        for i, block in enumerate(self.blocks):
+            for way in block.successors:
+                if (i in inside) != (way in inside):
+                    (exits if i in inside else entries).append(self._find_edge(i, way))
+            if block.leaves and i in inside:
+                exits.append(self.exits[i])
+        self._add_sum(entries, exits)
+        return entries
+
+    def _add_sum(self, whole: Sequence[int], parts: Sequence[int]) -> None:
+        row: dict[int, float] = collections.defaultdict(float)
+        for each in whole:
+            row[each] += 1.0
         for each in parts:
             row[each] -= 1.0
         row = {key: number for key, number in row.items() if number}

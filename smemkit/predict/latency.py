@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import heapq
+import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -155,8 +156,8 @@ def time_warps(
         return simulate.run(executed)
     rest = length - loop.instructions
     once = loop.instructions / loop.trips
-    many = min(max((wanted - 2 * rest) / once / 1.5, 4.0), loop.trips)
-    few = max(many / 2, 2.0)
+    many = math.ceil(min(max((wanted - 2 * rest) / once / 1.5, 4.0), loop.trips))
+    few = many // 2  # whole numbers, as a path has whole trips
     short = simulate.run(warp_path.shorten(executed, loop, few))
     long = simulate.run(warp_path.shorten(executed, loop, many))
     return _extend(short, long, (loop.trips - many) / (many - few))

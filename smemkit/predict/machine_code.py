@@ -90,7 +90,7 @@ class Block:
 class MachineCode:
     """The machine code of one kernel for one architecture; block 0 is entered first.
 
-    loops: of the PTX text, the innermost last. origin: who has made it, "ptxas".
+    loops: of the PTX text, the innermost last. origin: "ptxas", or "carried" along.
     """
 
     entry: str
@@ -126,8 +126,9 @@ def decode_control(high: int) -> tuple[int, bool, int, int, int]:
 def load(ptx: str, entry: str, architecture: str) -> MachineCode:
     """The machine code of a kernel of a PTX text for an architecture such as "90" or "86".
 
-    ptxas and nvdisasm are asked. Raises UnsupportedError, which says what to install, where one of
-    them is missing, and where ptxas refuses the PTX for that architecture.
+    That of kernels of the package is carried along (`carried`); of others ptxas and nvdisasm make
+    it. Raises UnsupportedError, which says what to install, where one of them is missing, and where
+    ptxas refuses the PTX for that architecture.
     """
     return _load(ptx, entry, choose_target(ptx, architecture))
 
@@ -146,6 +147,14 @@ def choose_target(ptx: str, architecture: str) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _load(ptx: str, entry: str, target: str) -> MachineCode:
+    from . import carried  # which imports this module
+
+    found = carried.find(ptx, entry, target)
+    return found if found is not None else assemble(ptx, entry, target)
+
+
+def assemble(ptx: str, entry: str, target: str) -> MachineCode:
+    """The machine code of an entry by ptxas and nvdisasm, as load."""
     listing = disassemble(ptx, entry, target)
     blocks = tuple(make_blocks(read_listing(listing, entry)))
     return MachineCode(entry, target, blocks, tuple(list_loops(ptx, entry)))
