@@ -43,7 +43,7 @@ LAYERS = {
     "python_kernels": {"report"},
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
-    "cli": {"lessons", "report", "probe", "bench", "plot"},
+    "cli": {"lessons", "report", "predict", "probe", "bench", "plot"},
     "testing": {"report"},
 }
 # The modules at the top that import packages.

@@ -5,6 +5,7 @@
     python -m smemkit dev fuzz kernels [argument of tests/run.py fuzz.differential ...]
     python -m smemkit dev fuzz ptx [argument of libFuzzer ...]
     python -m smemkit dev docs [--check]
+    python -m smemkit dev machine_code [architecture ...]
     python -m smemkit dev site [--links | --words]
     python -m smemkit dev release
 
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import smemkit
+from smemkit.predict import carried
 
 from .errors import UsageError
 from .options import Parser
@@ -47,6 +49,7 @@ COPIED = [
     *("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format"),
 ]
 FUZZ_SECONDS = 60
+ARCHITECTURES = ("75", "80", "86", "87", "89", "90", "100", "120")  # of carried machine code
 TASKS = """\
 tasks:
   test      run the tests; further arguments go to pytest (-k gemm, -x, tests/kernels/test_gemm.py)
@@ -59,6 +62,9 @@ tasks:
   docs      make every generated text anew: type stubs of the families, tables and pictures of the
             READMEs, and the notebooks whose cells or outputs have changed; --check only says
             which are stale
+  machine_code  make the machine code anew that the package carries for predictions, of kernels
+            that have changed, for 75 80 86 87 89 90 100 120 or the architectures that are named
+            (needs ptxas and nvdisasm)
   site      build the documentation site, build/docs/index.html; --links asks its links to other
             sites, --words looks for misspelt words (needs the extra [docs])
   release   what a release needs beside the tests: every kernel is counted and timed on hardware,
@@ -77,7 +83,7 @@ def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser(
         "dev",
-        help="test, sanitize, fuzz, docs, site, release: in a clone of the repository",
+        help="test, sanitize, fuzz, docs, machine_code, site, release: in a clone",
         epilog=TASKS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -234,6 +240,22 @@ def make_docs(rest: Sequence[str]) -> int:
     return 0
 
 
+def make_machine_code(rest: Sequence[str]) -> int:
+    """Makes the carried machine code of kernels that have changed."""
+    parser = Parser(
+        prog="smemkit dev machine_code",
+        description="Makes the carried machine code of kernels that have changed.",
+    )
+    parser.add_argument("architecture", nargs="*", help="such as 90; by default all of them")
+    for architecture in parser.parse_args(rest).architecture or ARCHITECTURES:
+        for family in smemkit.families():
+            texts = [smemkit.ptx(family, variant) for variant in smemkit.variants(family)]
+            size = carried.make_file(texts, family, architecture)
+            if size:
+                print(f"sm_{architecture} {family}: {size} bytes", flush=True)
+    return 0
+
+
 def make_site(rest: Sequence[str]) -> int:
     """Builds the documentation site."""
     names = ("sphinx", "furo", "myst_nb", "sphinx_design", "sphinxarg", "codespell_lib")
@@ -253,6 +275,7 @@ RUN: dict[str, Task] = {
     "sanitize": run_sanitized,
     "fuzz": run_fuzz,
     "docs": make_docs,
+    "machine_code": make_machine_code,
     "site": make_site,
     "release": check_release,
 }

@@ -2,7 +2,8 @@
 
 `facts/sm_<architecture>/<family>.xz` holds what machine_code.load would give for kernels of a
 family, made of the PTX whose hash stands beside each: a kernel that has changed since is not found.
-`python -m smemkit dev machine_code` makes the files. A file is one xz stream: a line of JSON (the
+`python -m smemkit dev machine_code` makes the files; of kernels with several types or operations
+they hold the commonest, which keeps them small. A file is one xz stream: a line of JSON (the
 names of opcodes, and of each entry its blocks), then the columns of all instructions, one after the
 other, each value split into bytes so that equal bytes lie side by side: opcode (2 bytes), guard and
 control bits (3), PTX line less that of the instruction before (3, doubled, odd where negative).
@@ -14,14 +15,26 @@ import functools
 import hashlib
 import json
 import lzma
+import re
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .machine_code import Block, Instruction, MachineCode
+from .machine_code import (
+    TARGET,
+    Block,
+    Instruction,
+    MachineCode,
+    choose_target,
+    demand_tools,
+    make_blocks,
+    read_listing,
+    run_tool,
+)
 from .opcode_classes import classify
-from .ptx_lines import list_loops
+from .ptx_lines import list_loops, with_own_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +46,11 @@ FOLDER = Path(__file__).with_name("facts")
 FORMAT = 1
 WIDTHS = {"opcode": 2, "control": 3, "line": 3}  # bytes of each column
 GUARD = 1 << 17  # beside 17 control bits
+ENTRY = re.compile(r"\.entry\s+([\w$]+)")
+# Entries that are left out where a kernel has others.
+RARE = re.compile(
+    r"_(?:float64|int32|int64|bits8|bits16|bits64|bits128|bfloat16)$|_(?:max|min|mean|argmax|argmin)_"
+)
 
 
 def hash_text(ptx: str) -> str:
@@ -48,7 +66,7 @@ def find(ptx: str, entry: str, target: str) -> MachineCode | None:
             header, columns = _read(path)
             for each in header["entries"]:
                 if each["name"] == entry and each["text"] == hash_text(ptx):
-                    blocks = _make_blocks(header["opcodes"], each, columns)
+                    blocks = unpack_blocks(header["opcodes"], each, columns)
                     loops = tuple(list_loops(ptx, entry))
                     return MachineCode(entry, each["target"], blocks, loops, "carried")
     return None
@@ -119,7 +137,7 @@ def _join_control(each: Instruction) -> int:
     return bits | each.wait_mask << 11 | (GUARD if each.guarded else 0)
 
 
-def _make_blocks(
+def unpack_blocks(
     opcodes: list[str], entry: dict[str, Any], columns: dict[str, NDArray[np.int64]]
 ) -> tuple[Block, ...]:
     count = sum(entry["sizes"])
@@ -154,3 +172,49 @@ def _make_blocks(
         leaves, cold = i in entry["leaves"], i in entry["cold"]
         blocks.append(Block(instructions, successors, callee, leaves, cold))
     return tuple(blocks)
+
+
+# Making the files --------------------------------------------------------------------------------
+
+
+def choose_entries(ptx: str) -> list[str]:
+    """The entries of a PTX text that are carried."""
+    names = ENTRY.findall(ptx)
+    return [name for name in names if not RARE.search(name)] or names
+
+
+def is_made(ptx: str, architecture: str) -> bool:
+    """Whether ptxas makes code of a PTX text for an architecture."""
+    found = TARGET.search(ptx)
+    if found is None or found[2]:
+        return bool(found and found[1] == architecture)
+    return int(found[1]) <= int(architecture)
+
+
+def make_codes(ptx: str, architecture: str) -> list[tuple[str, MachineCode]]:
+    """(hash of the PTX, machine code) of the entries that are carried, by ptxas and nvdisasm."""
+    ptxas, nvdisasm = demand_tools("a kernel", architecture)
+    target, names = choose_target(ptx, architecture), choose_entries(ptx)
+    wanted = [word for name in names for word in ("-e", name)]
+    with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
+        text, image = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        text.write_text(with_own_lines(ptx), encoding="utf-8")
+        run_tool(ptxas, f"-arch=sm_{target}", "-lineinfo", *wanted, text, "-o", image)
+        listing = run_tool(nvdisasm, "-c", "-g", "-hex", image)
+    return [
+        (hash_text(ptx), MachineCode(name, target, tuple(make_blocks(read_listing(listing, name)))))
+        for name in names
+    ]
+
+
+def make_file(texts: Iterable[str], family: str, architecture: str) -> int:
+    """Writes the file of a family from PTX of its variants; its bytes, 0 where it is current."""
+    path = FOLDER / f"sm_{architecture}" / f"{family}.xz"
+    texts = [text for text in texts if is_made(text, architecture)]
+    known = {each["text"] for each in _read(path)[0]["entries"]} if path.exists() else set()
+    if known == {hash_text(text) for text in texts}:
+        return 0
+    data = pack(each for text in texts for each in make_codes(text, architecture))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return len(data)

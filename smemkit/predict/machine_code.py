@@ -177,8 +177,8 @@ def run_tool(*command: str | Path) -> str:
     raise _core.UnsupportedError(f"{name} makes no machine code of this PTX: {said.strip()[:300]}")
 
 
-def disassemble(ptx: str, entry: str, target: str) -> str:
-    """nvdisasm's listing of what ptxas makes of an entry, with encodings and lines of the PTX."""
+def demand_tools(entry: str, target: str) -> tuple[Path, Path]:
+    """ptxas and nvdisasm; UnsupportedError where one of them is missing."""
     ptxas, nvdisasm = find_ptxas(), find_nvdisasm()
     if ptxas is None or nvdisasm is None:
         missing = "ptxas" if ptxas is None else "nvdisasm"
@@ -186,6 +186,12 @@ def disassemble(ptx: str, entry: str, target: str) -> str:
             f"the machine code of {entry} for sm_{target} is not known: {missing} is not found; "
             f"pip install nvidia-cuda-nvcc=={PTXAS_VERSION} nvidia-cuda-nvdisasm"
         )
+    return ptxas, nvdisasm
+
+
+def disassemble(ptx: str, entry: str, target: str) -> str:
+    """nvdisasm's listing of what ptxas makes of an entry, with encodings and lines of the PTX."""
+    ptxas, nvdisasm = demand_tools(entry, target)
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
         text, image = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         text.write_text(with_own_lines(ptx), encoding="utf-8")
