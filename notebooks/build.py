@@ -14,6 +14,7 @@ its pictures would change with the version of matplotlib. It needs smemkit[noteb
 
 import argparse
 import base64
+import importlib.metadata
 import os
 import re
 import sys
@@ -30,6 +31,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# Packages that a notebook needs beside smemkit's own, and the versions whose outputs lie here.
+NEEDS = {"11": {"triton": "3.9.0", "numba-cuda": "0.30.4"}}
 # What another version of a compiler may number otherwise, and Pygments colour otherwise or not.
 CHANGING = (
     (re.compile(r"PTX line \d+(, column \d+)?"), "PTX line N"),
@@ -41,6 +44,20 @@ CHANGING = (
 def list_sources():
     """The .py files that are notebooks, in order."""
     return sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+
+
+def list_missing(path, exactly=False):
+    """What a notebook needs and Python has not; exactly: in the version of the stored outputs."""
+    missing = []
+    for name, wanted in NEEDS.get(path.name[:2], {}).items():
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(name)
+            continue
+        if exactly and found != wanted:
+            missing.append(f"{name} {wanted} (this is {found})")
+    return missing
 
 
 EXERCISES = "# %% [markdown]\n# ## Exercises\n"
@@ -201,6 +218,10 @@ def main(arguments=None):
         return 1
     for path in chosen:
         target = path.with_suffix(".ipynb")
+        missing = list_missing(path, exactly=not options.run)
+        if missing:
+            print(f"{target.name} (left out: it needs {' and '.join(missing)})", flush=True)
+            continue
         if not options.run:
             fill(path)
         made = run(read_source(path))

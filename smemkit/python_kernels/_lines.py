@@ -31,6 +31,19 @@ def repair_lines(ptx: str) -> str:
     return "\n".join(kept)
 
 
+def name_file(ptx: str, path: str) -> str:
+    """Names the file of the kernel as it is now.
+
+    Triton keeps PTX by the text of a kernel: it may come from a file of another name, or from a
+    notebook of last week.
+    """
+    first = re.search(r"^\s*\.loc\s+(\d+)", ptx, re.MULTILINE)
+    if first is None or not path:
+        return ptx
+    pattern = rf'^(\s*\.file\s+{first[1]}\s+)"[^"\n]*"'
+    return re.sub(pattern, lambda found: f'{found[1]}"{path}"', ptx, flags=re.MULTILINE)
+
+
 def name_cells(ptx: str) -> str:
     """Names cells of a notebook by the first function in them, instead of a file that is not there.
 

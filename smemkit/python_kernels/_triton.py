@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy
 from .. import _core
 from ..report.languages import mark_ptx
 from ._launcher import LAUNCH_WORDS, Launcher, make_kernel, read_arch
-from ._lines import name_cells, repair_lines
+from ._lines import name_cells, name_file, repair_lines
 from ._triton_types import (
     DIVISOR,
     Slot,
@@ -303,10 +304,11 @@ class TritonKernel:
         if head is None:
             raise _core.CompileError(f"{self.name}: Triton made PTX without a kernel")
         names = tuple(name for name, slot in slots.items() if not slot.is_constant)
-        version = str(self._triton.__version__)
+        path = os.path.abspath(self._layers.kernel.fn.__code__.co_filename)
+        ptx = name_cells(name_file(repair_lines(ptx), path))
         raw = make_kernel(
             self.name,
-            mark_ptx(name_cells(repair_lines(ptx)), "Triton", version),
+            mark_ptx(ptx, "Triton", str(self._triton.__version__)),
             head[1],
             self.arch,
             cooperative=getattr(metadata, "launch_cooperative_grid", False),

@@ -233,9 +233,12 @@ def test_constants_none_bool_and_one():
     assert seen.tolist() == [1, 2, 3]
 
 
-def test_cells_of_a_notebook_have_names():
-    """IPython keeps their text in linecache, under the path of a file that is not there."""
-    path = "/tmp/no_such_folder/1.py"
+@pytest.mark.parametrize("path", ["/tmp/no_such_folder/1.py", "/tmp/no_such_folder/2.py"])
+def test_cells_of_a_notebook_have_names(path):
+    """IPython keeps their text in linecache, under the path of a file that is not there.
+
+    Triton's cache gives the second one the PTX of the first, with the other path in it.
+    """
     text = "import triton.language as tl\nimport triton\n\n\n@triton.jit\ndef first(x):\n"
     text += "    tl.store(x + tl.arange(0, 64), 1)\n"
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
