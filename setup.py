@@ -35,8 +35,10 @@ ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "csrc"), str(ROOT / "csrc" / "kernels")]  # pip leaves the sources out
 
 from compile_c import (  # noqa: E402
+    DRIVER_NAME,
     RUNTIME_NAME,
     Compiler,
+    choose_driver_link_flags,
     choose_flags,
     choose_runtime_link_flags,
     list_headers,
@@ -54,6 +56,7 @@ from compile_kernels import (  # noqa: E402
 from nvcc import BuildError, count_cores, fail, find_toolkit, say  # noqa: E402
 
 RUNTIME = Path("smemkit", "cudart", RUNTIME_NAME)
+DRIVER = RUNTIME.with_name(DRIVER_NAME)
 
 # Commands ----------------------------------------------------------------------------------------
 
@@ -81,7 +84,8 @@ class BuildExtension(build_ext):
         compiled = folder if self.toolkit else None
         target = PREBUILT if self.inplace else Path(self.build_lib) / PREBUILT
         self.kernel_outputs = place_kernels(self.kernels, compiled, target)
-        self.runtime_output = RUNTIME if self.inplace else Path(self.build_lib) / RUNTIME
+        root = Path() if self.inplace else Path(self.build_lib)
+        self.runtime_outputs = [root / RUNTIME, root / DRIVER]
         if self.inplace:
             self.place_runtime()
         if not self.inplace:
@@ -102,13 +106,14 @@ class BuildExtension(build_ext):
             say(f"The sources stay without the extension ({error}); import smemkit elsewhere.")
 
     def place_runtime(self):
-        """Copies the stand-in for the CUDA runtime into the sources."""
+        """Copies the stand-ins for the CUDA runtime and driver into the sources."""
         RUNTIME.parent.mkdir(exist_ok=True)
-        shutil.copy(Path(self.build_lib) / RUNTIME, RUNTIME)
+        for path in (RUNTIME, DRIVER):
+            shutil.copy(Path(self.build_lib) / path, path)
 
     def get_outputs(self):
-        made = [*getattr(self, "kernel_outputs", []), getattr(self, "runtime_output", None)]
-        return super().get_outputs() + [str(path) for path in made if path]
+        made = [*getattr(self, "kernel_outputs", []), *getattr(self, "runtime_outputs", [])]
+        return super().get_outputs() + [str(path) for path in made]
 
     def build_extension(self, ext):
         ext.sources = list_sources(self.toolkit)
@@ -137,11 +142,15 @@ class BuildExtension(build_ext):
         self.link_runtime([objects[name] for name in list_runtime_sources()])
 
     def link_runtime(self, objects):
-        """Links the stand-in for the CUDA runtime, which `smemkit run` gives to programs."""
+        """Links the stand-ins for the CUDA runtime and driver, which `smemkit run` gives to programs."""
         path = Path(self.build_lib) / RUNTIME
         path.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(
             [*objects], str(path), extra_postargs=choose_runtime_link_flags(), target_lang="c"
+        )
+        driver = str(Path(self.build_lib) / DRIVER)
+        self.compiler.link_shared_object(
+            [], driver, extra_postargs=choose_driver_link_flags(path), target_lang="c"
         )
 
 

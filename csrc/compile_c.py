@@ -24,6 +24,7 @@ LAYERS = ("sim", "ptx", "py", "gpu", "registry", "base")  # sim first: it takes 
 RUNTIME = ("sim", "ptx", "runtime", "base")
 RUNTIME_FILES = ("cards.c", "occupancy.c")  # of registry
 RUNTIME_NAME = "libcudart.so.13"
+DRIVER_NAME = "libcuda.so.1"  # stands in for the driver: empty, its functions are the other's
 RUNTIME_EXPORTS = "csrc/runtime/exports.map"
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
 # These come after Python's own flags, which would define signed overflow (and so hide it from the
@@ -71,6 +72,11 @@ def choose_runtime_link_flags():
     link += "-Wl,--gc-sections -Wl,-z,defs -lpthread -ldl -lm".split()
     sanitizers = os.environ.get("SMEMKIT_SANITIZE")
     return [*link, f"-fsanitize={sanitizers}"] if sanitizers else [*link, "-Wl,--strip-debug"]
+
+
+def choose_driver_link_flags(runtime):
+    """Flags of the linker for the stand-in for the driver, which loads that for the runtime."""
+    return [f"-Wl,-soname,{DRIVER_NAME}", "-Wl,--no-as-needed", str(runtime), "-Wl,-rpath,$ORIGIN"]
 
 
 def find_dlpack():

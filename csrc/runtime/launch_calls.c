@@ -44,6 +44,10 @@ static smk_cuda launch(smk_work_launch *wanted, const void *function, smk_cuda_s
 {
     smk_cuda code = SMK_CUDA_Success;
     wanted->kernel = smk_binaries_find_kernel(function, &code);
+    if (wanted->kernel == NULL) {
+        smk_outcome_say("a launch of a kernel that is not known here, as those are that nvcc has compiled into a "
+                        "library which the program loads with dlopen");
+    }
     if (code == SMK_CUDA_Success) {
         const smk_work work = {.kind = SMK_WORK_KERNEL, .as.launch = *wanted};
         code = smk_stream_submit(stream, &work);

@@ -1,18 +1,22 @@
-/* Programs that have the CUDA runtime linked into them, as nvcc does by default.
+/* Programs, and libraries that they load, that have the CUDA runtime linked into them, as nvcc does by default.
  *
  * Before such a program begins, each function of its runtime is made to jump to that of this library. The functions are
- * found by the symbol table of the program's file, so a program that was stripped keeps its own runtime.
+ * found by the symbol table of the program's file, so a program that was stripped keeps its own runtime. Of a library,
+ * as an extension module of Python is one, that is done when its first function is asked for by name: dlsym passes here.
  */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* for dladdr and dl_iterate_phdr under -std=c11 */
 #endif
 
+#include "runtime/address_map.h"
 #include "runtime/outcome.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,7 +32,7 @@ static const unsigned char jump[] = {0x51, 0, 0, 0x58, 0x20, 0x02, 0x1f, 0xd6}; 
 static const unsigned char jump[1];
 #endif
 
-enum { FUNCTION_ALIGNMENT = 16 };
+enum { FUNCTION_ALIGNMENT = 16, PATH_BYTES = 4096 };
 
 /* The file of the program, in memory. */
 typedef struct program_file {
@@ -87,7 +91,23 @@ static bool write_jump(unsigned char *function, const void *target)
     return mprotect(pages, length, PROT_READ | PROT_EXEC) == 0;
 }
 
-/* Leads the functions of the program's runtime to those of this library. */
+/* The dlsym of the C library, which this file has one of its own in front of. */
+typedef void *(*symbol_lookup)(void *library, const char *name);
+
+static symbol_lookup get_lookup(void)
+{
+    static _Atomic(symbol_lookup) known;
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    symbol_lookup lookup = atomic_load(&known);
+    for (size_t i = 0; i < sizeof versions / sizeof *versions && lookup == NULL; i++) {
+        void *found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+        memcpy(&lookup, &found, sizeof lookup);
+    }
+    atomic_store(&known, lookup);
+    return lookup;
+}
+
+/* Leads the functions of a runtime to those of this library. */
 static void lead_functions(const program_file *file, uintptr_t base, void *library)
 {
     const ElfW(Shdr) *symbols = find_section(file, ".symtab", SHT_SYMTAB);
@@ -102,7 +122,7 @@ static void lead_functions(const program_file *file, uintptr_t base, void *libra
         if (!ours || ELF64_ST_TYPE(symbol[i].st_info) != STT_FUNC || symbol[i].st_shndx == SHN_UNDEF) {
             continue;
         }
-        const void *target = dlsym(library, name);
+        const void *target = get_lookup()(library, name);
         unsigned char *function = (unsigned char *)(base + symbol[i].st_value); // NOLINT(performance-no-int-to-ptr)
         if (target != NULL && !write_jump(function, target)) {
             smk_outcome_say(
@@ -110,6 +130,35 @@ static void lead_functions(const program_file *file, uintptr_t base, void *libra
             return;
         }
     }
+}
+
+/* This library; NULL: it is not known as one. */
+static void *find_own(void)
+{
+    Dl_info own;
+    return dladdr((const void *)jump, &own) == 0 ? NULL : dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+}
+
+/* Reads a file of the program and leads the runtime in it; `kernels`: only where it has some. */
+static void lead_file(const char *path, uintptr_t base, bool kernels)
+{
+    struct stat facts;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return;
+    }
+    if (fstat(descriptor, &facts) == 0 && facts.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (bytes != MAP_FAILED) {
+            program_file file = {.bytes = bytes, .size = (size_t)facts.st_size};
+            void *library = read_header(&file) ? find_own() : NULL;
+            if (library != NULL && (!kernels || find_section(&file, ".nv_fatbin", SHT_PROGBITS) != NULL)) {
+                lead_functions(&file, base, library);
+            }
+            (void)munmap(bytes, (size_t)facts.st_size);
+        }
+    }
+    (void)close(descriptor);
 }
 
 /* The address of the program itself, which comes first. */
@@ -120,36 +169,85 @@ static int take_base(struct dl_phdr_info *info, size_t size, void *base)
     return 1;
 }
 
-static void lead_program(program_file *file)
-{
-    Dl_info own;
-    uintptr_t base = 0;
-    if (!read_header(file) || find_section(file, ".nv_fatbin", SHT_PROGBITS) == NULL ||
-        dladdr((const void *)jump, &own) == 0) {
-        return;
-    }
-    void *library = dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-    if (library != NULL) {
-        (void)dl_iterate_phdr(take_base, &base);
-        lead_functions(file, base, library);
-    }
-}
-
 /* Runs before what nvcc lets the program do when it starts. */
 __attribute__((constructor)) static void begin_program(void)
 {
-    struct stat facts;
-    const int descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
+    uintptr_t base = 0;
+    (void)dl_iterate_phdr(take_base, &base);
+    lead_file("/proc/self/exe", base, true);
+}
+
+/* Libraries ----------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static smk_address_map seen;               /* under it: by where an object lies */
+static _Atomic unsigned long long objects; /* that have been loaded when that was last looked at */
+
+/* One object of the process. A real runtime that is a library of its own, and the libraries of this package, are left as
+ * they are. `folder`: that of this library. */
+static int lead_object(struct dl_phdr_info *info, size_t size, void *folder)
+{
+    const void *place = (const void *)info->dlpi_addr; // NOLINT(performance-no-int-to-ptr)
+    const char *path = info->dlpi_name;
+    (void)size;
+    if (place == NULL || smk_address_map_get(&seen, place) != NULL || !smk_address_map_set(&seen, place, &seen)) {
+        return 0;
+    }
+    if (path != NULL && path[0] == '/' && strncmp(path, folder, strlen(folder)) != 0 &&
+        strstr(path, "/libcudart") == NULL) {
+        lead_file(path, info->dlpi_addr, false);
+    }
+    return 0;
+}
+
+/* The folder of the package: that above the one of this library. */
+static bool find_folder(char *folder, size_t capacity)
+{
+    Dl_info own;
+    if (dladdr((const void *)jump, &own) == 0 || strlen(own.dli_fname) >= capacity) {
+        return false;
+    }
+    memcpy(folder, own.dli_fname, strlen(own.dli_fname) + 1);
+    for (int i = 0; i < 2; i++) {
+        char *end = strrchr(folder, '/');
+        if (end == NULL) {
+            return false;
+        }
+        *end = '\0';
+    }
+    return true;
+}
+
+static int count_objects(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(unsigned long long *)count = info->dlpi_adds;
+    return 1;
+}
+
+/* Leads the runtimes of libraries that have been loaded since this was called last. */
+static void lead_libraries(void)
+{
+    char folder[PATH_BYTES];
+    unsigned long long count = 0;
+    (void)dl_iterate_phdr(count_objects, &count);
+    if (count == atomic_exchange(&objects, count) || !find_folder(folder, sizeof folder)) {
         return;
     }
-    if (fstat(descriptor, &facts) == 0 && facts.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (bytes != MAP_FAILED) {
-            program_file file = {.bytes = bytes, .size = (size_t)facts.st_size};
-            lead_program(&file);
-            (void)munmap(bytes, (size_t)facts.st_size);
-        }
+    (void)pthread_mutex_lock(&lock);
+    (void)dl_iterate_phdr(lead_object, folder);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* In front of that of the C library, which it ends with a jump to: what it finds may depend on who asks. It hides
+ * nvJitLink, which makes machine code of PTX: callers then have the driver link, which keeps the PTX here. */
+SMK_EXPORT void *dlsym(void *library, const char *name)
+{
+    if (strncmp(name, "nvJitLink", 9) == 0 || strncmp(name, "__nvJitLink", 11) == 0) {
+        return NULL;
     }
-    (void)close(descriptor);
+    if (library != RTLD_NEXT && library != RTLD_DEFAULT) {
+        lead_libraries();
+    }
+    return get_lookup()(library, name);
 }

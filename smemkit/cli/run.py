@@ -32,6 +32,8 @@ OLD, OLD_SYMBOL = 12, b"\0cudaGetDeviceProperties_v2\0"  # which CUDA 13 has no 
 FINDINGS_SHOWN = 20
 WIDTH = 100
 NAME_WIDTH = 60
+# CuPy compiles to PTX, and leaves out the kernels that nvcc has compiled into it.
+CUPY = {"CUPY_COMPILE_WITH_PTX": "1", "CUPY_ACCELERATORS": ""}
 COLUMNS = (
     ("launches", None),
     ("warp instructions", "instructions.warp"),
@@ -123,7 +125,7 @@ def check_program(path: Path) -> None:
 
 def make_environment(options: Options, report: str) -> dict[str, str]:
     """The variables under which the loader finds the stand-in, and what that is asked for."""
-    variables = dict(os.environ)
+    variables = CUPY | dict(os.environ)
     library = next(FOLDER.glob("libcudart.so.*"))
     present = variables.get("LD_LIBRARY_PATH")
     variables["LD_LIBRARY_PATH"] = f"{FOLDER}:{present}" if present else str(FOLDER)

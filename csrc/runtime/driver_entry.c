@@ -1,0 +1,136 @@
+/* How programs reach the driver: codes, entry points by name, and the functions that the runtime has too. */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* for RTLD_DEFAULT under -std=c11 */
+#endif
+
+#include "runtime/driver.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 128, VERSION_LAST = 4, FOUND = 0, NOT_FOUND = 1 };
+
+/* Versions of functions of which there are several here; of all others there is one. */
+typedef struct entry_version {
+    const char *name;
+    int first; /* the version of CUDA that it came with */
+    const char *entry;
+} entry_version;
+
+static const entry_version versions[] = {
+    {"cuCtxCreate", 12050, "cuCtxCreate_v4"},
+    {"cuCtxCreate", 11040, "cuCtxCreate_v3"},
+    {"cuCtxCreate", 0, "cuCtxCreate_v2"},
+    {"cuDeviceGetUuid", 11040, "cuDeviceGetUuid_v2"},
+    {"cuDeviceGetUuid", 0, "cuDeviceGetUuid"},
+    {"cuEventElapsedTime", 12080, "cuEventElapsedTime_v2"},
+    {"cuEventElapsedTime", 0, "cuEventElapsedTime"},
+    {"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
+    {"cuGetProcAddress", 0, "cuGetProcAddress"},
+};
+
+smk_cuda smk_driver_code(smk_cuda code)
+{
+    switch ((int)code) {
+    case SMK_CUDA_ErrorInvalidConfiguration:
+    case SMK_CUDA_ErrorInvalidPitchValue:
+    case SMK_CUDA_ErrorInvalidHostPointer:
+    case SMK_CUDA_ErrorInvalidDevicePointer:
+    case SMK_CUDA_ErrorInvalidChannelDescriptor:
+    case SMK_CUDA_ErrorInvalidMemcpyDirection:
+    case SMK_CUDA_ErrorInvalidFilterSetting:
+    case SMK_CUDA_ErrorInvalidNormSetting:
+        return SMK_CUDA_ErrorInvalidValue;
+    case SMK_CUDA_ErrorInvalidSymbol:
+    case SMK_CUDA_ErrorInvalidDeviceFunction:
+        return SMK_CUDA_ErrorSymbolNotFound;
+    }
+    return code;
+}
+
+#define SMK_DRIVER_CALL(name, runtime, parameters, arguments)                                                          \
+    extern smk_cuda runtime parameters;                                                                                \
+    SMK_EXPORT smk_cuda name parameters;                                                                               \
+    SMK_EXPORT smk_cuda name parameters                                                                                \
+    {                                                                                                                  \
+        return smk_driver_code(runtime arguments);                                                                     \
+    }
+#include "runtime/driver.def"
+#undef SMK_DRIVER_CALL
+
+SMK_EXPORT smk_cuda cuGetErrorName(smk_cuda code, const char **name)
+{
+    switch ((int)code) {
+#define SMK_DRIVER_ERROR(number, word)                                                                                 \
+    case number:                                                                                                       \
+        *name = "CUDA_" #word;                                                                                         \
+        return SMK_CUDA_Success;
+#include "runtime/driver_error.def"
+#undef SMK_DRIVER_ERROR
+    }
+    *name = NULL;
+    return SMK_CUDA_ErrorInvalidValue;
+}
+
+extern const char *cudaGetErrorString(smk_cuda code);
+
+SMK_EXPORT smk_cuda cuGetErrorString(smk_cuda code, const char **text)
+{
+    const smk_cuda known = cuGetErrorName(code, text);
+    if (known == SMK_CUDA_Success) {
+        *text = cudaGetErrorString(code);
+    }
+    return known;
+}
+
+/* The newest of the functions of a name: that without a number, or with the largest. */
+static void *find_newest(void *library, const char *name)
+{
+    char numbered[NAME_BYTES];
+    void *found = NULL;
+    for (int version = VERSION_LAST; version > 1 && found == NULL; version--) {
+        (void)snprintf(numbered, sizeof numbered, "%s_v%d", name, version);
+        found = dlsym(library, numbered);
+    }
+    return found != NULL ? found : dlsym(library, name);
+}
+
+static void *find_entry(const char *name, int version)
+{
+    Dl_info own;
+    void *library = dladdr((const void *)versions, &own) == 0 ? NULL : dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    if (library == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        if (strcmp(versions[i].name, name) == 0 && version >= versions[i].first) {
+            return dlsym(library, versions[i].entry);
+        }
+    }
+    return find_newest(library, name);
+}
+
+SMK_EXPORT smk_cuda cuGetProcAddress_v2(const char *name, void **entry, int version, uint64_t flags, int *found)
+{
+    (void)flags;
+    *entry = strncmp(name, "cu", 2) == 0 && strncmp(name, "cuda", 4) != 0 ? find_entry(name, version) : NULL;
+    if (found != NULL) {
+        *found = *entry != NULL ? FOUND : NOT_FOUND;
+    }
+    return *entry != NULL ? SMK_CUDA_Success : SMK_CUDA_ErrorSymbolNotFound;
+}
+
+SMK_EXPORT smk_cuda cuGetProcAddress(const char *name, void **entry, int version, uint64_t flags)
+{
+    return cuGetProcAddress_v2(name, entry, version, flags, NULL);
+}
+
+/* Tables of functions that only NVIDIA's own libraries know. */
+SMK_EXPORT smk_cuda cuGetExportTable(const void **table, const void *number)
+{
+    (void)number;
+    *table = NULL;
+    return SMK_CUDA_ErrorSymbolNotFound;
+}

@@ -1,0 +1,118 @@
+"""A program that reaches the CUDA driver by ctypes; "fault": launches have a block too many."""
+
+import ctypes
+import sys
+
+SOURCE = b"""
+.version 8.0
+.target sm_75
+.address_size 64
+.global .align 4 .u32 step = 3;
+.visible .entry advance(.param .u64 values, .param .u32 offset)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<8>;
+    ld.param.u64 %rd1, [values];
+    ld.param.u32 %r1, [offset];
+    ld.global.u32 %r2, [step];
+    mov.u32 %r3, %tid.x;
+    mov.u32 %r4, %ctaid.x;
+    mad.lo.u32 %r5, %r4, 32, %r3;
+    mul.wide.u32 %rd2, %r5, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    mad.lo.u32 %r6, %r5, %r2, %r1;
+    st.global.u32 [%rd3], %r6;
+    ret;
+}
+"""
+COUNT = 64
+driver = ctypes.CDLL("libcuda.so.1")
+size, pointer, number = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int
+
+
+def call(name, *arguments):
+    """Calls a function of the driver by the address that the driver gives for it."""
+    entry = pointer()
+    found = number()
+    driver.cuGetProcAddress_v2(
+        name.encode(), ctypes.byref(entry), 13000, ctypes.c_uint64(0), ctypes.byref(found)
+    )
+    assert entry and found.value == 0, name
+    return ctypes.CFUNCTYPE(number)(entry.value)(*arguments)
+
+
+def must(name, *arguments):
+    code = call(name, *arguments)
+    text = ctypes.c_char_p()
+    driver.cuGetErrorName(code, ctypes.byref(text))
+    assert code == 0, (name, text.value)
+
+
+def check_device():
+    name, count, major = ctypes.create_string_buffer(64), number(), number()
+    must("cuDeviceGetCount", ctypes.byref(count))
+    must("cuDeviceGetName", name, 64, 0)
+    must("cuDeviceGetAttribute", ctypes.byref(major), 75, 0)
+    assert count.value == 1 and b"smemkit" in name.value and major.value == 9
+    assert call("cuDeviceGetName", name, 64, 1) == 101
+    entry, found = pointer(1), number()
+    code = driver.cuGetProcAddress_v2(
+        b"cuNothing", ctypes.byref(entry), 13000, 0, ctypes.byref(found)
+    )
+    assert code == 500 and found.value == 1 and not entry
+
+
+def link(source):
+    """Code that the driver links of two texts."""
+    state, code, length = pointer(), pointer(), size()
+    other = b".version 8.0\n.target sm_75\n.address_size 64\n.global .u32 unused;\n"
+    must("cuLinkCreate", 0, None, None, ctypes.byref(state))
+    for text in (source, other):
+        must("cuLinkAddData", state, 1, text, size(len(text)), b"text", 0, None, None)
+    must("cuLinkComplete", state, ctypes.byref(code), ctypes.byref(length))
+    linked = ctypes.string_at(code, length.value)
+    must("cuLinkDestroy", state)
+    return linked
+
+
+def run(extra):
+    """What the kernel writes; `extra`: its parameters lie in one buffer."""
+    module, function, memory = pointer(), pointer(), pointer()
+    must("cuModuleLoadData", ctypes.byref(module), link(SOURCE))
+    must("cuModuleGetFunction", ctypes.byref(function), module, b"advance")
+    must("cuMemAlloc", ctypes.byref(memory), size(4 * COUNT))
+    must("cuMemsetD32", memory, 7, size(COUNT))
+    blocks = COUNT // 32 + (len(sys.argv) > 1)
+    if extra:
+        packed = (ctypes.c_uint64 * 2)(memory.value, 5)
+        length = size(12)
+        words = [1, ctypes.addressof(packed), 2, ctypes.addressof(length), 0]
+        parameters, more = None, (pointer * 5)(*words)
+    else:
+        values = [ctypes.c_uint64(memory.value), ctypes.c_uint32(5)]
+        parameters = (pointer * 2)(*(ctypes.addressof(value) for value in values))
+        more = None
+    must("cuLaunchKernel", function, blocks, 1, 1, 32, 1, 1, 0, None, parameters, more)
+    must("cuCtxSynchronize")
+    out = (ctypes.c_uint32 * COUNT)()
+    must("cuMemcpyDtoH", out, memory, size(4 * COUNT))
+    must("cuMemFree", memory)
+    must("cuModuleUnload", module)
+    return list(out)
+
+
+def main():
+    context, current = pointer(), pointer()
+    must("cuInit", 0)
+    check_device()
+    must("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    must("cuCtxSetCurrent", context)
+    must("cuCtxGetCurrent", ctypes.byref(current))
+    assert context.value == current.value
+    for extra in (False, True):
+        assert run(extra) == [3 * i + 5 for i in range(COUNT)]
+    print("right")
+
+
+if __name__ == "__main__":
+    main()
