@@ -142,7 +142,7 @@ class BuildExtension(build_ext):
         self.link_runtime([objects[name] for name in list_runtime_sources()])
 
     def link_runtime(self, objects):
-        """Links the stand-ins for the CUDA runtime and driver, which `smemkit run` gives to programs."""
+        """Links the stand-ins for the CUDA runtime and driver, which `smemkit run` uses."""
         path = Path(self.build_lib) / RUNTIME
         path.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(
