@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from .ptx_statements import Statement
 
 VARIABLE = "SMEMKIT_MUTATION"  # csrc/base/mutation.h says what processes do with its folder
-SAID_LETTERS = 2000
+SAID_LETTERS = 20_000
+TELLING = re.compile(r"^smemkit( run)?: |^failed |\bfindings?\b")  # of smemkit's own commands
 running: set[subprocess.Popen[bytes]] = set()
 lock = threading.Lock()
 
@@ -159,7 +161,7 @@ def run_baseline(command: Sequence[str], folder: Path) -> tuple[Outcome, list[Lo
         test = f" ({outcome.test})" if outcome.test else ""
         raise UsageError(
             f"the command fails without any mutant: exit status {outcome.status}{test}\n"
-            f"{outcome.said.rstrip()}"
+            f"{outcome.said[-2000:].rstrip()}"
         )
     sources = {}
     for path in sorted(folder.glob("*.source.json")):
@@ -181,9 +183,7 @@ def say_killer(outcome: Outcome, limit_s: float) -> str:
     if outcome.test:
         return outcome.test
     lines = [line.strip() for line in outcome.said.splitlines() if line.strip()]
-    said = next(
-        (line for line in lines if line.startswith("smemkit: ")), lines[-1] if lines else ""
-    )
+    said = next((line for line in lines if TELLING.search(line)), "".join(lines[-1:]))
     return f"exit status {outcome.status}" + (f": {said:.100}" if said else "")
 
 

@@ -99,7 +99,7 @@ def find_program(name: str) -> Path:
     if found is None:
         words = "cannot be executed" if Path(name).is_file() else "is no program"
         raise UsageError(f"{name!r:.200} {words}")
-    return Path(found)
+    return Path(found).absolute()  # a name without a folder would be looked for on PATH
 
 
 def check_program(path: Path) -> None:

@@ -25,11 +25,11 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("programs")
 
 
-def run(*words, status=0, **variables):
+def run(*words, status=0, folder=ROOT, **variables):
     """The finished `smemkit run ...`."""
     done = subprocess.run(
         [sys.executable, "-m", "smemkit", "run", *map(str, words)],
-        cwd=ROOT,
+        cwd=folder,
         env=os.environ | variables,
         capture_output=True,
         text=True,
@@ -179,6 +179,15 @@ def test_other_programs_run_as_they_are(tmp_path):
     assert done.stdout == "--its-own check\n"
     facts = json.loads(report.read_text())
     assert facts["arguments"] == ["--its-own"] and facts["status"] == 3 and not facts["findings"]
+
+
+def test_a_program_of_the_present_folder(tmp_path):
+    """By ./name and by its name alone."""
+    script = tmp_path / "own-program"
+    script.write_text("#!/bin/sh\necho here\n")
+    script.chmod(0o755)
+    for name in ("./own-program", "own-program"):
+        assert run(name, folder=tmp_path).stdout == "here\n"
 
 
 def test_only_the_runtime_is_exported():
