@@ -53,7 +53,7 @@ class Options(argparse.Namespace):
 class Candidate(NamedTuple):
     """A mutant of a file: the PTX it changes, and the line of the source.
 
-    place is the line's text, numbered where the file has several of it.
+    place is file and text of the line, numbered where the file has several of it.
     """
 
     file: str
@@ -66,7 +66,7 @@ class Candidate(NamedTuple):
     @property
     def name(self) -> str:
         """What it is called in --equivalent: file, source line and change."""
-        return f"{Path(self.file).name}: {self.place}: {self.mutant.kind}: {self.mutant.words}"
+        return f"{self.place}: {self.mutant.kind}: {self.mutant.words}"
 
 
 def describe_kinds() -> str:
@@ -175,7 +175,9 @@ class Source:
             path = KERNELS / family / f"{variant}.cu"
         if not path.is_file():
             raise UsageError(f"there is no file {name}")
-        self.shown, self.path = name if path == Path(name) else path.name, path
+        is_package = path != Path(name)
+        self.shown, self.path = f"{family}/{path.name}" if is_package else name, path
+        self.title = self.shown if is_package else path.name  # in names of mutants
         try:
             self.text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
@@ -270,7 +272,7 @@ def list_places(
 
 
 def _make(source: Source, line: int, ptx: str, mutant: ptx_mutations.Mutant) -> Candidate:
-    text, place = source.find_line(line), source.name_line(line)
+    text, place = source.find_line(line), f"{source.title}: {source.name_line(line)}"
     return Candidate(source.shown, line, text, place, ptx, mutant)
 
 

@@ -8,11 +8,12 @@ import time
 
 import numpy
 import pytest
+from support.paths import CSRC, TESTS
 from support.small_kernels import BARRIER_LINE, HEAD, STRIDE, STRIDE_INSTRUCTIONS, make_stride
 
 import smemkit
 from smemkit.__main__ import main
-from smemkit.cli import mutant_runs, ptx_mutations, ptx_statements
+from smemkit.cli import mutant_runs, mutate, ptx_mutations, ptx_statements
 
 BODY = """\
 {start}
@@ -338,3 +339,14 @@ def test_a_run_that_takes_too_long_ends_with_what_it_started(tmp_path):
         ["ps", "-o", "stat=", "-p", mark.read_text().strip()], capture_output=True, timeout=60
     )
     assert state.stdout.strip()[:1] in (b"", b"Z") and os.path.exists(mark)
+
+
+def test_equivalent_mutants_of_the_package_are_of_lines_that_stand_there():
+    rows = mutate.read_equivalents(str(TESTS / "mutants" / "equivalent_kernels.txt"))
+    assert rows and all(len(reason.split()) > 5 for reason in rows.values())
+    for name in rows:
+        file, _, rest = name.partition(": ")
+        place, kind, words = rest.rsplit(": ", 2)
+        text = (CSRC / "kernels" / file).read_text(encoding="utf-8")
+        assert place.rsplit(" (", 1)[0] in text or place in text, name
+        assert kind in ptx_mutations.KINDS and words
