@@ -40,7 +40,7 @@ LAYERS = {
     "lessons": {"compile", "report"},
     "predict": {"compile"},
     "probe": {"report"},
-    "python_kernels": {"report"},
+    "python_kernels": {"compile", "report"},
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
     "cli": {"lessons", "report", "predict", "probe", "bench", "plot"},

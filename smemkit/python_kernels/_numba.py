@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.metadata
 import inspect
 import re
-import types
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
@@ -17,11 +15,12 @@ from .._declarations import Element, Parameter
 from ..report.languages import mark_ptx
 from ._launcher import LAUNCH_WORDS, Launcher, make_kernel, read_arch
 from ._lines import name_cells
+from ._link import compile_kernel
 from ._memory import name_element, read_array
 from ._shared_names import name_shared_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any, TypeAlias
 
     from .._types import StreamLike
@@ -72,33 +71,6 @@ class _Compiled(NamedTuple):
 
     raw: _core.RawKernel
     types: tuple[Any, ...]
-
-
-@contextlib.contextmanager
-def _without_driver(arch: int) -> Iterator[None]:
-    """Lets Numba compile device functions for an architecture instead of the present GPU's.
-
-    Its dispatcher asks the driver for the compute capability when a kernel calls a function with
-    @cuda.jit(device=True). Lines of such functions are kept too. No other thread compiles
-    meanwhile: Numba has one lock for all compilations.
-    """
-    lock = importlib.import_module("numba.cuda.compiler").global_compiler_lock
-    dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
-    kept = {name: getattr(dispatcher, name) for name in ("get_current_device", "compile_cuda")}
-    device = types.SimpleNamespace(compute_capability=divmod(arch, 10))
-
-    def compile_with_lines(*args: Any, **words: Any) -> Any:
-        words["lineinfo"] = not words.get("debug")
-        return kept["compile_cuda"](*args, **words)
-
-    with lock:
-        dispatcher.get_current_device = lambda: device
-        dispatcher.compile_cuda = compile_with_lines
-        try:
-            yield
-        finally:
-            for name, value in kept.items():
-                setattr(dispatcher, name, value)
 
 
 def _get_layout(facts: ArrayFacts) -> str:
@@ -308,10 +280,9 @@ class NumbaKernel:
         if options.get("debug"):
             options["lineinfo"] = False
         try:
-            with _without_driver(self.arch):
-                ptx, _ = self._numba.cuda.compile_ptx(
-                    self._function, given, device=False, cc=divmod(self.arch, 10), **options
-                )
+            ptx, cooperative = compile_kernel(
+                self._numba.cuda, self._function, given, self.arch, options
+            )
         except Exception as error:  # of Numba's front end, or of NVVM
             advice = ""
             if any(
@@ -328,7 +299,7 @@ class NumbaKernel:
         ptx = ptx.replace(f"{head[1]}_param_", f"{self.name}_param_")
         ptx = name_shared_arrays(ptx, self._function)
         ptx = mark_ptx(name_cells(ptx), "Numba", self._numba.version)
-        raw = make_kernel(self.name, ptx, self.name, self.arch)
+        raw = make_kernel(self.name, ptx, self.name, self.arch, cooperative=cooperative)
         declared = [
             one
             for name, kind in zip(self._names, given, strict=True)

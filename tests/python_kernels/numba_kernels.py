@@ -154,6 +154,22 @@ def squares(x):
         x[i] = square(x[i])
 
 
+@cuda.jit
+def halves(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = x[i] * x[i] + x[i]
+
+
+@cuda.jit
+def reverse(x):
+    grid = cuda.cg.this_grid()
+    i = cuda.grid(1)
+    value = x[x.size - 1 - i]
+    grid.sync()
+    x[i] = value
+
+
 def doubled(x):
     i = cuda.grid(1)
     own = cuda.shared.array(0, float32)

@@ -123,6 +123,31 @@ def test_device_functions_need_no_driver():
     assert "return value * value" in {line.text for line in report.lines}
 
 
+needs_compiler = pytest.mark.skipif(
+    not (smemkit.compile.find_nvrtc() or smemkit.compile.find_nvcc()),
+    reason="needs NVRTC: pip install 'smemkit[nvrtc]'",
+)
+
+
+@needs_compiler
+def test_half_precision_brings_cuda_c_of_numba():
+    """Numba compiles its operators on float16 from CUDA C."""
+    x = numpy.linspace(0, 1, 100).astype("float16")
+    right = x * x + x
+    assert smemkit.from_numba(kernels.halves)[1, 128].check(x)
+    assert numpy.allclose(x, right, rtol=1e-3)
+
+
+@needs_compiler
+def test_blocks_wait_for_each_other():
+    """cuda.cg.this_grid().sync() makes the launch a cooperative one."""
+    x = numpy.arange(128, dtype="int32")
+    kernel = smemkit.from_numba(kernels.reverse)
+    assert kernel[2, 64].check(x)
+    assert x.tolist() == [*range(127, -1, -1)]
+    assert kernel.compile(x).enable_cooperative_groups
+
+
 def test_plain_function_and_dynamic_shared_memory():
     x = numpy.ones(100, "float32")
     kernel = smemkit.from_numba(kernels.doubled)
