@@ -44,7 +44,7 @@ LAYERS = {
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
     "cli": {"lessons", "report", "predict", "probe", "bench", "plot"},
-    "testing": {"report"},
+    "testing": {"compile", "report"},
 }
 # The modules at the top that import packages.
 FACES = {

@@ -10,6 +10,9 @@ cuda_kernel (fixture and marker)
     to claims on counters. See CudaKernel.
 --smemkit-check
     Every launch on the simulator is checked, and a finding fails the test that made it.
+--smemkit-cupy
+    `import cupy` gives smemkit.testing.cupy where there is no CuPy: NumPy arrays, and raw kernels
+    on the simulator. --smemkit-replace-cupy does so where there is one.
 """
 
 from .._public import publish

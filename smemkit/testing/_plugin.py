@@ -40,12 +40,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="findings of this kind fail no test; same_value: races of stores of one value. "
         "May be given several times",
     )
+    group.addoption(
+        "--smemkit-cupy",
+        action="store_const",
+        const="missing",
+        help="import cupy gives smemkit's stand-in where CuPy is not installed",
+    )
+    group.addoption(
+        "--smemkit-replace-cupy",
+        action="store_const",
+        const="always",
+        dest="smemkit_cupy",
+        help="import cupy gives smemkit's stand-in, also where CuPy is installed",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Installs the stand-in before a conftest.py imports cupy."""
+    _install_cupy(early_config.known_args_namespace.smemkit_cupy)
+
+
+def _install_cupy(mode: str | None) -> None:
+    if mode is not None:
+        from . import cupy  # large, and only those need it
+
+        if cupy.install(replace=mode == "always"):
+            cupy.install_in_children()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begins the check of all launches, where it was asked for."""
     for line in MARKERS:
         config.addinivalue_line("markers", line)
+    _install_cupy(config.getoption("smemkit_cupy"))  # where a conftest.py has named the plugin
     watch = config.stash[watch_key] = Watch()
     config.stash[totals_key] = {"launches": 0, "kernels": set()}
     if config.getoption("smemkit_check"):
@@ -62,9 +90,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Says what is done to the launches."""
+    words = []
     if config.getoption("smemkit_check"):
-        return f"smemkit {__version__}: every launch on the simulator is checked"
-    return None
+        words.append("every launch on the simulator is checked")
+    if config.getoption("smemkit_cupy"):
+        from . import cupy
+
+        words.append("cupy is the stand-in" if cupy.is_installed() else "cupy is CuPy")
+    return f"smemkit {__version__}: {'; '.join(words)}" if words else None
 
 
 # Checks ------------------------------------------------------------------------------------------

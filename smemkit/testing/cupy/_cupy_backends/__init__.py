@@ -1,0 +1,1 @@
+"""cupy_backends: the part that tests of raw kernels import."""
