@@ -58,6 +58,9 @@ class Memory:
 
         return Device(0)
 
+    def free(self) -> None:
+        """Nothing: the memory goes when nobody has it any more."""
+
 
 class UnownedMemory(Memory):
     """Memory that somebody else allocated on the simulator, and keeps: ptr, size, owner."""
@@ -194,6 +197,38 @@ def read_host(address: Any, size: int) -> numpy.ndarray[Any, Any]:
     return numpy.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(int(address)))
 
 
-def alloc(size: int) -> MemoryPointer:
-    """New memory of so many bytes."""
+def allocate(size: int) -> MemoryPointer:
+    """New memory of so many bytes from the simulator."""
     return MemoryPointer(Memory(size), 0)
+
+
+_allocators: list[Any] = [allocate]  # the last one serves
+
+
+def alloc(size: int) -> MemoryPointer:
+    """New memory of so many bytes, by the allocator that was set."""
+    found: MemoryPointer = _allocators[-1](size)
+    return found
+
+
+def get_allocator() -> Any:
+    """The allocator that serves now."""
+    return _allocators[-1]
+
+
+def set_allocator(allocator: Any = None) -> None:
+    """Lets a function from bytes to a MemoryPointer serve; None: the simulator."""
+    _allocators[-1] = allocate if allocator is None else allocator
+
+
+class using_allocator:
+    """A block in which an allocator serves."""
+
+    def __init__(self, allocator: Any = None) -> None:
+        self._wanted = allocate if allocator is None else allocator
+
+    def __enter__(self) -> None:
+        _allocators.append(self._wanted)
+
+    def __exit__(self, *exception: object) -> None:
+        _allocators.pop()

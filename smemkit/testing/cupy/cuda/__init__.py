@@ -9,7 +9,16 @@ from typing import Any
 import numpy
 
 from .... import _core
-from .._memory import Memory, MemoryPointer, UnownedMemory, alloc
+from .._memory import (
+    Memory,
+    MemoryPointer,
+    UnownedMemory,
+    alloc,
+    allocate,
+    get_allocator,
+    set_allocator,
+    using_allocator,
+)
 from . import compiler, driver, runtime
 from .runtime import CUDARuntimeError
 
@@ -314,7 +323,7 @@ class MemoryPool:
 
     def malloc(self, size: int) -> MemoryPointer:
         """New memory."""
-        return alloc(size)
+        return allocate(size)
 
     def free_all_blocks(self, stream: Any = None) -> None:
         """Nothing."""
@@ -352,29 +361,8 @@ class PinnedMemoryPool(MemoryPool):
 MemoryAsyncPool = MemoryPool
 
 
-def set_allocator(allocator: Any = None) -> None:
-    """Nothing: the simulator's own allocator serves all."""
-
-
-set_pinned_memory_allocator = set_allocator
-
-
-def get_allocator() -> Any:
-    """The simulator's allocator."""
-    return alloc
-
-
-class using_allocator:
-    """A block in which an allocator is named; the simulator's own serves all."""
-
-    def __init__(self, allocator: Any = None) -> None:
-        pass
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        pass
+def set_pinned_memory_allocator(allocator: Any = None) -> None:
+    """Nothing: memory of the host comes from NumPy."""
 
 
 def __getattr__(name: str) -> Any:
