@@ -125,8 +125,6 @@ Limits
   - alloca and arrays of variable length: declare an array of constant size
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one
-  - intrinsics that are video instructions (__vabsdiffu4 and its like): take the bytes apart by
-    shifts and masks
   - __shfl, __any, __all and __ballot of before sm_70: call __shfl_sync, __any_sync, __all_sync or
     __ballot_sync with the mask of the lanes that take part
   - atomics on vectors of floats (atomicAdd of float2 or float4), and minima of 16-bit floats: call

@@ -286,11 +286,50 @@ static smk_status parse_vector(smk_parser *parser, const smk_token *name, const 
                           SMK_TEXT_PRINT(name->text), (unsigned)symbol->width, SMK_TEXT_PRINT(word));
 }
 
+/* .b2, .h10: 0 where the word names no parts of a register. */
+static uint16_t read_select(smk_text word)
+{
+    enum { PARTS_MAX = 4 };
+    const bool halves = word.length > 1 && word.start[1] == 'h';
+    const size_t count = word.length < 3 ? 0 : word.length - 2;
+    unsigned parts = 0;
+    if (count == 0 || count > PARTS_MAX || (!halves && word.start[1] != 'b')) {
+        return 0;
+    }
+    for (size_t i = 2; i < word.length; i++) {
+        if (word.start[i] < '0' || word.start[i] > '7') {
+            return 0;
+        }
+        parts = parts << SMK_SELECT_BITS | (unsigned)(word.start[i] - '0');
+    }
+    return (uint16_t)((halves ? SMK_SELECT_HALVES : 0) | (unsigned)count << SMK_SELECT_COUNT_SHIFT | parts);
+}
+
+/* %r1.b2 in a video instruction */
+static smk_status parse_selected(smk_parser *parser, const smk_token *name, smk_operand *operand)
+{
+    smk_symbol *symbol = NULL;
+    const uint16_t select = read_select(parser->token.text);
+    if (!parser->selects || parser->token.kind != SMK_TOKEN_DOT_WORD || select == 0) {
+        return SMK_OK;
+    }
+    SMK_TRY(find_name(parser, name->text, &symbol));
+    if (symbol != NULL && symbol->kind == SMK_SYMBOL_REGISTER && symbol->width == 1) {
+        *operand = (smk_operand){.kind = SMK_OPERAND_REGISTER, .index = symbol->index, .select = select};
+        return smk_parse_next(parser);
+    }
+    return SMK_OK;
+}
+
 static smk_status parse_named(smk_parser *parser, smk_operand *operand)
 {
     smk_token name = parser->token;
     smk_symbol *symbol = NULL;
     SMK_TRY(smk_parse_next(parser));
+    SMK_TRY(parse_selected(parser, &name, operand));
+    if (operand->select != 0) {
+        return SMK_OK;
+    }
     if (parser->token.kind != SMK_TOKEN_DOT_WORD || is_vector(parser, name.text)) {
         SMK_TRY(find_name(parser, name.text, &symbol));
     }
@@ -400,6 +439,15 @@ static smk_status parse_scalar(smk_parser *parser, smk_operand *operand)
             return operand->kind == SMK_OPERAND_REGISTER
                        ? SMK_OK
                        : smk_parse_fail(parser, &at, SMK_PTX, "'!' applies to predicates only");
+        }
+    }
+    if (parser->selects && smk_parse_at(parser, '-')) { /* vmad -a */
+        SMK_TRY(smk_parse_look_ahead(parser));
+        if (parser->ahead.kind == SMK_TOKEN_WORD && !smk_text_is(parser->ahead.text, "WARP_SZ")) {
+            SMK_TRY(smk_parse_next(parser));
+            SMK_TRY(parse_named(parser, operand));
+            operand->negate = true;
+            return SMK_OK;
         }
     }
     if (smk_parse_at(parser, '[')) {
@@ -520,6 +568,7 @@ static smk_status parse_operands(smk_parser *parser, smk_statement *statement)
 {
     smk_instruction *instruction = &statement->instruction;
     bool more = !smk_parse_at(parser, ';');
+    parser->selects = *smk_module_opcode_name((smk_opcode)instruction->opcode) == 'v';
     while (more) {
         unsigned slot = instruction->operand_count;
         if (slot == SMK_OPERANDS_MAX) {

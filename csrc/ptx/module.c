@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-_Static_assert(SMK_MODIFIER_COUNT <= 3 * 64, "smk_instruction.has is too small");
+_Static_assert(SMK_MODIFIER_COUNT <= 4 * 64, "smk_instruction.has is too small");
 _Static_assert(SMK_TYPE_COUNT <= 256 && SMK_MODIFIER_COUNT <= 256, "smk_word.value is too small");
 
 static const struct {

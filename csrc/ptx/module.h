@@ -83,17 +83,22 @@ typedef enum smk_operand_kind {
 typedef struct smk_operand {
     uint8_t kind;      /* smk_operand_kind */
     uint8_t base_kind; /* of an ADDRESS */
-    bool negate;       /* !p */
+    bool negate;       /* !p; -r in vmad */
     bool pair;         /* a LIST written p|q */
     bool texel;        /* a LIST written [a, {b, c}]: a texture or surface, and coordinates in it */
     uint8_t type;      /* smk_type of the operand slot: the width of an immediate, and what a
                           register is read as; SMK_TYPE_NONE for labels, functions, addresses, lists, sinks */
+    uint16_t select;   /* parts of a register, %r1.h10: the smk_select of video instructions; 0: all of it */
     uint32_t index;
     uint32_t count;
     int64_t offset;
     uint64_t bits;
     struct smk_operand *element;
 } smk_operand;
+
+/* The parts of operand.select: SMK_SELECT_HALVES or not, how many are named, and the number of each in 3 bits, the last
+ * one lowest. */
+enum { SMK_SELECT_HALVES = 1 << 15, SMK_SELECT_COUNT_SHIFT = 12, SMK_SELECT_BITS = 3, SMK_SELECT_MASK = 7 };
 
 enum { SMK_OPERANDS_MAX = 8, SMK_WORDS_MAX = 12 };
 

@@ -112,19 +112,50 @@ static smk_status check_immediate(smk_parser *parser, const smk_statement *state
     return SMK_OK;
 }
 
+/* Are these parts of a register that a video instruction reads or writes? One with a 2 or 4 in its name takes as many of
+ * twice that number, and writes some of them, each once, the highest first; another one takes a byte or half. */
+static bool select_fits(const smk_statement *statement, const smk_operand_slot *slot, unsigned select)
+{
+    const char *name = smk_module_opcode_name((smk_opcode)statement->instruction.opcode);
+    const char last = name[strlen(name) - 1];
+    const unsigned width = last == '2' || last == '4' ? (unsigned)(last - '0') : 1;
+    const unsigned count = select >> SMK_SELECT_COUNT_SHIFT & SMK_SELECT_MASK;
+    const bool halves = (select & SMK_SELECT_HALVES) != 0, writes = slot->role == 'd';
+    unsigned below = width == 1 ? (halves ? 2 : 4) : writes ? width : 2 * width;
+    if (select == 0 || !slot->selects) {
+        return select == 0;
+    }
+    if (width > 1 ? halves != (width == 2) || (writes ? count > width : count != width) : count != 1) {
+        return false;
+    }
+    for (unsigned i = count; i-- > 0;) {
+        const unsigned part = select >> i * SMK_SELECT_BITS & SMK_SELECT_MASK;
+        if (part >= below) {
+            return false;
+        }
+        below = writes ? part : below;
+    }
+    return true;
+}
+
 static smk_status check_register(smk_parser *parser, const smk_statement *statement, unsigned index,
                                  const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     if (slot->role == 'i') {
         return misplaced(parser, statement, index, "a constant");
     }
-    bool negatable = slot->type == SMK_TYPE_PRED && slot->role == 's';
+    bool negatable = slot->negatable || (slot->type == SMK_TYPE_PRED && slot->role == 's');
     smk_type have = register_type(parser, operand);
     smk_type_kind kind = smk_module_type_kind(have);
     /* r+4: becomes an addition before the instruction (expand.c) */
     bool number = kind != SMK_KIND_FLOAT && kind != SMK_KIND_PREDICATE && smk_module_type_bits(have) >= 16;
     if (operand->offset != 0 && slot->role == 'd') {
         return misplaced(parser, statement, index, "a register");
+    }
+    if (!select_fits(statement, slot, operand->select)) {
+        return misplaced(parser, statement, index,
+                         slot->selects ? "a register with parts that the instruction has, as in %r1.b0"
+                                       : "a register as a whole");
     }
     if (!smk_operand_fits(have, slot->type, slot->relaxed) || (operand->negate && !negatable) ||
         (operand->offset != 0 && !number)) {

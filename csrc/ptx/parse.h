@@ -42,6 +42,7 @@ typedef struct smk_parser {
     smk_module *module;
     smk_error *error;  /* &fault; while forms are tried, the error of one, or NULL */
     smk_error fault;   /* the caller's error is filled where the parse fails as a whole */
+    bool selects;      /* registers may be followed by the parts that a video instruction reads or writes */
     bool expands;      /* the instruction stands in no text: its .target is that of the statement */
     bool unknown_word; /* the present error is of a word that is in no table */
     smk_symbol_table words;

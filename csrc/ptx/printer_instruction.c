@@ -48,12 +48,23 @@ static void print_texel(smk_printer *printer, const smk_operand *operand)
     print_list(printer, &coordinates, "{", "}]");
 }
 
+/* .h10 behind a register of a video instruction */
+static void print_select(smk_printer *printer, unsigned select)
+{
+    const unsigned count = select >> SMK_SELECT_COUNT_SHIFT & SMK_SELECT_MASK;
+    smk_printer_add(printer, count == 0 ? "" : (select & SMK_SELECT_HALVES) != 0 ? ".h" : ".b");
+    for (unsigned i = count; i-- > 0;) {
+        smk_printer_add(printer, "%u", select >> i * SMK_SELECT_BITS & SMK_SELECT_MASK);
+    }
+}
+
 static void print_operand(smk_printer *printer, const smk_operand *operand)
 {
     switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
-        smk_printer_add(printer, operand->negate ? "!" : "");
+        smk_printer_add(printer, !operand->negate ? "" : operand->type == SMK_TYPE_PRED ? "!" : "-");
         smk_printer_register(printer, operand->index);
+        print_select(printer, operand->select);
         break;
     case SMK_OPERAND_IMMEDIATE:
         smk_printer_literal(printer, (smk_type)operand->type, operand->bits);

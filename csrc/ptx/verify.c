@@ -254,6 +254,8 @@ static smk_operand_slot read_slot(const smk_instruction *instruction, smk_text t
         slot.must_pair |= flag == '=';
         slot.special |= flag == '%';
         slot.layered |= flag == 'l';
+        slot.selects |= flag == '#';
+        slot.negatable |= flag == '-';
     }
     slot.optional = is_optional(text);
     if (i < text.length && text.start[i] == ':') {

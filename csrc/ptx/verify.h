@@ -21,6 +21,8 @@ typedef struct smk_operand_slot {
     bool pair;    /* may be written d|p with a predicate behind the bar */
     bool must_pair;
     bool optional;
+    bool selects;   /* parts of it may be named, as in %r1.h10 */
+    bool negatable; /* may be written -r */
     bool layered;   /* a texel whose first coordinate is the number of a layer */
     unsigned count; /* fixed number of elements of a list, or of a texel's coordinates; 0: no such list */
     smk_type type;

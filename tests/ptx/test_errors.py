@@ -177,7 +177,7 @@ FAULTS = [
     ("cp.async«.bulk».commit_group;", UNSUPPORTED),
     ("mbarrier.arrive«.expect_tx».shared.b64 _, [sh], 1;", UNSUPPORTED),
     ("«shfl».up.b32 r, s, 1, 0;", UNSUPPORTED),
-    ("«vadd4».u32.u32.u32 r, s, t, r;", UNSUPPORTED),
+    ("«suq».width.b32 r, [d];", UNSUPPORTED),
     ("cvt.rn.satfinite«.e2m3x2».f32 h, f, f;", UNSUPPORTED),
     ("mov.u32 r, «%cluster_ctarank»;", UNSUPPORTED),
     ("«ld».global.b128 d, [d];", UNSUPPORTED),

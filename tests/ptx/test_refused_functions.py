@@ -64,7 +64,7 @@ def test_the_others_run(name, last):
 def test_a_module_of_refused_kernels_is_refused():
     with pytest.raises(smemkit.UnsupportedError, match="alloca"):
         smemkit.RawModule(
-            HEAD + ".entry a() { alloca.u32 r, 8; } .entry b() { vadd r; }", backend="sim"
+            HEAD + ".entry a() { alloca.u32 r, 8; } .entry b() { mapa r; }", backend="sim"
         )
     with pytest.raises(smemkit.UnsupportedError, match="alloca"):
         smemkit.RawModule(HEAD + ".func f() { alloca.u32 r, 8; }", backend="sim")

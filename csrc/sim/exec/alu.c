@@ -3,6 +3,7 @@
 
 #include "sim/code/isa.h"
 #include "sim/exec/convert.h"
+#include "sim/exec/video.h"
 
 #include <string.h>
 
@@ -241,6 +242,9 @@ static bool is_pair(const smk_instruction *instruction)
 smk_handler smk_alu_find(const smk_instruction *instruction, const unsigned storage_bits[SMK_OPERANDS_MAX])
 {
     const alu_key key = read_key(instruction);
+    if (smk_video_is((smk_opcode)key.opcode)) {
+        return smk_video_run;
+    }
     switch (key.opcode) {
     case SMK_OPCODE_CVT:
         return smk_module_has(instruction, SMK_MODIFIER_PACK) ? smk_alu_convert_packed

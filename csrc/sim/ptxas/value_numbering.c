@@ -472,13 +472,15 @@ static smk_value_number scale(smk_value_numbering *numbering, smk_value_number x
 /* Other operations on registers: equal results for equal operands. */
 static smk_value_number make_other(smk_value_numbering *numbering, const smk_instruction *in, unsigned zeros)
 {
-    uint64_t key[3] = {((uint64_t)in->row << 16) | in->type, 0, 0};
-    uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->has[3] << 8 ^ in->source_type};
+    uint64_t key[3] = {((uint64_t)in->row << 16) | (uint64_t)in->source_type << 8 | in->type, in->operands[0].select,
+                       0};
+    uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->has[3]};
     bool uniform = true;
     for (unsigned i = 1; i < in->operand_count && i < SMK_OPERANDS_MAX; i++) {
         smk_value_number value = read_operand(numbering, &in->operands[i]);
         uniform = uniform && numbering->entries[value.base].uniform;
-        uint64_t part[4] = {value.base, (uint64_t)value.offset, i, in->operands[i].negate};
+        uint64_t part[4] = {value.base, (uint64_t)value.offset, i,
+                            (uint64_t)in->operands[i].select << 1 | in->operands[i].negate};
         key[1 + (i & 1)] =
             (key[1 + (i & 1)] ^ ((uint64_t)hash(part) | (uint64_t)value.base << 32)) * UINT64_C(0x9e3779b97f4a7c15);
     }

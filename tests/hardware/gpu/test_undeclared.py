@@ -5,7 +5,7 @@ import pytest
 
 import smemkit
 
-# vadd, which the simulator does not execute, changes nothing that these kernels write.
+# %pm0, which the simulator does not execute, changes nothing that these kernels write.
 PTX = """
 .version 7.8
 .target sm_75
@@ -16,7 +16,7 @@ PTX = """
     .reg .b32 %r<2>;
     .reg .b64 %rd<3>;
     mov.u32 %r1, 1;
-    vadd.u32.u32.u32 %r1, %r1, %r1;
+    mov.u32 %r1, %pm0;
     ld.param.u64 %rd1, [to];
     ld.param.u32 %r1, [value];
     cvta.to.global.u64 %rd2, %rd1;
@@ -28,7 +28,7 @@ PTX = """
 {
     .reg .b32 %r<2>;
     mov.u32 %r1, 1;
-    vadd.u32.u32.u32 %r1, %r1, %r1;
+    mov.u32 %r1, %pm0;
     ret;
 }
 
@@ -39,7 +39,7 @@ PTX = """
     .reg .b32 %r<5>;
     .reg .b64 %rd<4>;
     mov.u32 %r1, 1;
-    vadd.u32.u32.u32 %r1, %r1, %r1;
+    mov.u32 %r1, %pm0;
     ld.param.u64 %rd1, [to];
     cvta.to.global.u64 %rd2, %rd1;
     ld.param.u32 %r1, [a];
@@ -64,7 +64,7 @@ def module(cuda_missing):
     if cuda_missing is not None:
         pytest.skip(f"no device: {cuda_missing}")
     made = smemkit.RawModule(PTX, backend="cuda")
-    with pytest.raises(smemkit.UnsupportedError, match="vadd"):
+    with pytest.raises(smemkit.UnsupportedError, match="%pm0"):
         _ = made.kernels  # else this file says nothing
     return made
 
@@ -131,5 +131,5 @@ def test_another_size(module, value, kind, match):
 
 
 def test_the_simulator_refuses_it_all_the_same(module):
-    with pytest.raises(smemkit.UnsupportedError, match="vadd"):
+    with pytest.raises(smemkit.UnsupportedError, match="%pm0"):
         module.get_function("store")(1, 1, (np.zeros(4, np.uint32), 1), backend="sim")
