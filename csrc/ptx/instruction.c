@@ -2,6 +2,7 @@
 #include "ptx/instruction.h"
 
 #include "ptx/opcode.h"
+#include "ptx/parts.h"
 #include "ptx/refuse.h"
 #include "ptx/verify.h"
 
@@ -286,30 +287,11 @@ static smk_status parse_vector(smk_parser *parser, const smk_token *name, const 
                           SMK_TEXT_PRINT(name->text), (unsigned)symbol->width, SMK_TEXT_PRINT(word));
 }
 
-/* .b2, .h10: 0 where the word names no parts of a register. */
-static uint16_t read_select(smk_text word)
-{
-    enum { PARTS_MAX = 4 };
-    const bool halves = word.length > 1 && word.start[1] == 'h';
-    const size_t count = word.length < 3 ? 0 : word.length - 2;
-    unsigned parts = 0;
-    if (count == 0 || count > PARTS_MAX || (!halves && word.start[1] != 'b')) {
-        return 0;
-    }
-    for (size_t i = 2; i < word.length; i++) {
-        if (word.start[i] < '0' || word.start[i] > '7') {
-            return 0;
-        }
-        parts = parts << SMK_SELECT_BITS | (unsigned)(word.start[i] - '0');
-    }
-    return (uint16_t)((halves ? SMK_SELECT_HALVES : 0) | (unsigned)count << SMK_SELECT_COUNT_SHIFT | parts);
-}
-
 /* %r1.b2 in a video instruction */
 static smk_status parse_selected(smk_parser *parser, const smk_token *name, smk_operand *operand)
 {
     smk_symbol *symbol = NULL;
-    const uint16_t select = read_select(parser->token.text);
+    const uint16_t select = smk_parts_read(parser->token.text);
     if (!parser->selects || parser->token.kind != SMK_TOKEN_DOT_WORD || select == 0) {
         return SMK_OK;
     }
