@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .machine_code import Instruction
 
 QUEUE = 8  # instructions of the load/store unit that wait in a partition
-EVENTS = 60_000  # instructions that a simulation issues, about
+EVENTS = 20_000  # instructions that a simulation issues, about
 PATHS = 8  # different paths of warps
 # Class -> the field of Latencies, of what a scoreboard waits for.
 WAITS = {
@@ -148,7 +148,7 @@ def time_warps(
     """
     clocks = {**pipe_clocks(executed.code.architecture), **(service or {})}
     simulate = _Simulation(latencies, clocks, warps, max(1, warps_per_block), rounds)
-    loops = [loop for loop in warp_path.list_loops(executed) if loop.trips > 4]
+    loops = [loop for loop in warp_path.list_loops(executed) if loop.trips > 6]
     length = executed.issue_slots / max(executed.warps, 1.0)
     wanted = EVENTS / (warps * rounds)
     loop = next((each for each in loops if each.instructions > 0.5 * length), None)
@@ -156,7 +156,7 @@ def time_warps(
         return simulate.run(executed)
     rest = length - loop.instructions
     once = loop.instructions / loop.trips
-    many = math.ceil(min(max((wanted - 2 * rest) / once / 1.5, 4.0), loop.trips))
+    many = math.ceil(min(max((wanted - 2 * rest) / once / 1.5, 6.0), loop.trips))
     few = many // 2  # whole numbers, as a path has whole trips
     short = simulate.run(warp_path.shorten(executed, loop, few))
     long = simulate.run(warp_path.shorten(executed, loop, many))

@@ -105,7 +105,8 @@ def _choose(executed: ExecutedCode, i: int, visit: int, phase: float) -> int | N
     ways = [way for way in ways if way[1] > 0]
     if len(ways) < 2:
         return ways[0][0] if ways else None
-    ways.sort(key=lambda way: -way[1])
+    # the commoner way first; of equal ones that which stays in a loop
+    ways.sort(key=lambda way: (-round(way[1] / passes, 6), way[0] is None or way[0] > i))
     often = passes > OFTEN * executed.warps
     return _take(ways, visit, ALMOST_ONE if often else 1 - phase)
 

@@ -124,3 +124,20 @@ def test_shares_of_a_path():
     ways = [(1, 3.0), (2, 1.0)]
     found = [warp_path._take(ways, visit, warp_path.ALMOST_ONE) for visit in range(8)]
     assert found == [1, 1, 1, 2, 1, 1, 1, 2]
+
+
+def test_a_shortened_loop_has_as_many_trips_as_it_says():
+    body = [step("FADD", 4), step("BRA", 1)]
+    flows = {(0, 1): 1.0, (1, 1): 99.0, (1, 2): 1.0}
+    blocks = tuple(
+        Block(tuple(code), tuple(way for start, way in flows if start == i), leaves=i == 2)
+        for i, code in enumerate([[step("MOV")], body, [EXIT]])
+    )
+    code = machine_code.MachineCode("f", "90", blocks)
+    passes = np.array([1.0, 100.0, 1.0])
+    whole = executed.ExecutedCode(code, passes, flows, 1.0, {}, {}, 0.0)
+    (loop,) = warp_path.list_loops(whole)
+    assert loop.trips == 100
+    for trips in (1, 2, 3, 7):
+        path = warp_path.walk(warp_path.shorten(whole, loop, trips), 0.5)
+        assert path == [0, *[1] * trips, 2]

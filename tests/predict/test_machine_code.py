@@ -132,7 +132,7 @@ def test_every_class_that_opcodes_name_is_told():
     assert opcode_classes.pipe_clocks("75")["double"] == 64.0
 
 
-@pytest.mark.parametrize("architecture", ["75", "90", "120"])
+@pytest.mark.parametrize("architecture", ["90", "120"])
 def test_machine_code_of_a_kernel_of_the_package(tools, architecture):
     ptx = smemkit.ptx("gemm", "tiled")
     code = machine_code.load(ptx, "gemm_tiled_float32", architecture)
@@ -145,13 +145,13 @@ def test_machine_code_of_a_kernel_of_the_package(tools, architecture):
 
 
 def test_own_line_table_leaves_the_code_as_it_is(tools, tmp_path):
-    ptx = smemkit.ptx("reduce", "shuffle")
+    ptx = smemkit.ptx("smooth", "shared")
     codes = []
     for text in (ptx, ptx_lines.with_own_lines(ptx)):
         image = disassemble.assemble(text, tmp_path)
         listing = disassemble.run(disassemble.find_tool("nvdisasm"), "-c", "-hex", str(image))
         codes.append([row.rpartition("/*")[2] for row in listing.splitlines() if "/* 0x" in row])
-    assert codes[0] == codes[1] and len(codes[0]) > 1000
+    assert codes[0] == codes[1] and len(codes[0]) > 100
 
 
 def test_missing_tools_are_named(monkeypatch):
