@@ -38,7 +38,7 @@ def profile(row):
         variant = rest.removesuffix("_float32").removesuffix("_bits32")
         a = np.ones((row["n"], row["n"]), np.float32)
         function = getattr(smemkit, family)
-        report = smemkit.profile(function, *[a] * (2 if family == "gemm" else 1), variant=variant)
+        report = smemkit.profile(function, *[a] * row["arrays"], variant=variant)
     (launch,) = report._captured
     assert launch["kernel"] == row["kernel"]
     return launch
