@@ -272,7 +272,10 @@ class TritonKernel:
         return self._made[key]
 
     def _make(self, slots: dict[str, Slot], options: dict[str, Any]) -> _Compiled:
-        compiler = importlib.import_module("triton.compiler")
+        make_source = importlib.import_module("triton.compiler").ASTSource
+        if getattr(self._layers.kernel, "is_gluon", bool)():
+            runtime = importlib.import_module("triton.experimental.gluon._runtime")
+            make_source = runtime.GluonASTSource
         target = importlib.import_module("triton.backends.compiler").GPUTarget(
             "cuda", self.arch, WARP
         )
@@ -282,7 +285,7 @@ class TritonKernel:
             for name, slot in slots.items()
             if slot.divisible
         }
-        source = compiler.ASTSource(
+        source = make_source(
             fn=self._layers.kernel,
             signature={name: slot.type for name, slot in slots.items()},
             constexprs={(places[name],): s.constant for name, s in slots.items() if s.is_constant},
@@ -330,7 +333,7 @@ class TritonKernel:
 def _make_key(slot: Slot) -> Any:
     """What tells two specialisations apart, of which one may have a constant without a hash."""
     constant = slot.constant
-    kept = constant if isinstance(constant, int | float | str | None) else repr(constant)
+    kept = constant if isinstance(constant, int | str | None) else repr(constant)  # -0.0, nan
     return slot.type, slot.divisible, type(constant), kept
 
 
@@ -352,7 +355,7 @@ def from_triton(
     Parameters
     ----------
     kernel : function with @triton.jit
-        Also with @triton.heuristics, and with @triton.autotune.
+        Also with @triton.heuristics, @triton.autotune, or @gluon.jit.
     signature : dict of str, or str, optional
         Types of the parameters: {"x": "*fp32", "n": "i32"}, or the text that Triton's own compiler
         takes, "*fp32:16, i32, 1024". A type is *fp32 (a pointer), *fp32:16 (to a multiple of 16

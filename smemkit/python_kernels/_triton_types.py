@@ -158,12 +158,13 @@ def check_value(slot: Slot, value: Any, facts: ArrayFacts | None, where: str) ->
 
 
 def convert_number(slot: Slot, value: Any) -> Any:
-    """A number as a RawKernel takes it for such a parameter."""
+    """A number as a RawKernel takes it for such a parameter; those of 16 bits are structures."""
     if slot.type == "fp16":
-        return int(numpy.float16(value).view(numpy.uint16))
+        return numpy.float16(value).tobytes()
     if slot.type == "bf16":
         bits = int(numpy.float32(value).view(numpy.uint32))
-        return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF  # to the nearest, ties to even
+        rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16  # to the nearest, ties to even
+        return (rounded & 0xFFFF).to_bytes(2, "little")
     return int(value) if slot.type == "i1" else value
 
 

@@ -233,6 +233,32 @@ def test_constants_none_bool_and_one():
     assert seen.tolist() == [1, 2, 3]
 
 
+def test_numbers_of_16_bits_and_signs_of_zero():
+    x = numpy.zeros(3, "float32")
+    for sign in (1.0, -1.0):
+        types = {"x": "*fp32", "half": "fp16", "brain": "bf16"}
+        kernel = smemkit.from_triton(kernels.fill, types, {"SIGN": sign * numpy.inf})
+        kernel[(1,)](x, 0.1, -2.5)
+        assert x[0] == numpy.float16(0.1) and x[1] == -2.5
+        assert numpy.signbit(x[2]) == (sign < 0)
+
+
+def test_gluon():
+    gluon = pytest.importorskip("triton.experimental.gluon")
+    language = gluon.language
+    path = "/tmp/no_such_folder/gluon.py"
+    text = "@gluon.jit\ndef double(x, n, BLOCK: gl.constexpr, LAYOUT: gl.constexpr):\n"
+    text += "    i = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout=LAYOUT)\n"
+    text += "    gl.store(x + i, gl.load(x + i, mask=i < n) * 2, mask=i < n)\n"
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    names = {"gluon": gluon, "gl": language}
+    exec(compile(text, path, "exec"), names)
+    x = numpy.arange(100, dtype="float32")
+    layout = language.BlockedLayout([1], [32], [4], [0])
+    assert smemkit.from_triton(names["double"])[(1,)].check(x, 100, BLOCK=128, LAYOUT=layout)
+    assert numpy.array_equal(x, 2 * numpy.arange(100))
+
+
 @pytest.mark.parametrize("path", ["/tmp/no_such_folder/1.py", "/tmp/no_such_folder/2.py"])
 def test_cells_of_a_notebook_have_names(path):
     """IPython keeps their text in linecache, under the path of a file that is not there.

@@ -223,3 +223,10 @@ def options(x, bias, factor, flag, n, BLOCK: tl.constexpr = 128):
 @triton.jit
 def count_up(x, n):
     tl.store(x + tl.program_id(0) * n, tl.program_id(0) + n)
+
+
+@triton.jit
+def fill(x, half, brain, SIGN: tl.constexpr):
+    tl.store(x, half.to(tl.float32))
+    tl.store(x + 1, brain.to(tl.float32))
+    tl.store(x + 2, 1.0 / SIGN)
