@@ -99,8 +99,12 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser(
         "mutate",
         help=words,
-        description=f"{words}. The command behind -- runs once as it is, which tells what PTX it "
-        "loads of the files, and once for each mutant.",
+        usage="%(prog)s [OPTIONS] FILE [FILE ...] -- COMMAND [ARGUMENTS ...]",
+        description=textwrap.fill(
+            f"{words}. The command behind -- runs once as it is, which tells what PTX it loads of "
+            "the files and what of that runs, and once for each mutant.",
+            80,
+        ),
         epilog=describe_kinds(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -108,8 +112,8 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "files",
         nargs="+",
-        help="sources: .cu or .ptx files, .py files that have CUDA C in them, or kernels of the "
-        "package (gemm/tiled)",
+        help="sources: .cu or .ptx files, .py files with CUDA C in texts or kernels of Triton or "
+        "Numba, kernels of the package (gemm/tiled)",
     )
     parser.add_argument(
         "--kind",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -29,8 +30,8 @@ a folder of kernels (smemkit check kernels/, smemkit profile kernels/) has a fil
   block = [32, 32]
   args = ["float32[256,256]:random", "float32[256,256]", 256]
   claims = ["shared.load.conflicts == 0"]    # profile judges them
-other keys: case, shared_mem, options, seed, blocks, backend; for check order, padding,
-ignore_same_value, known (kinds of findings that are to be left out); for profile tolerance.
+other keys: case, shared_mem, options, seed, blocks; for check order, padding, ignore_same_value,
+known (kinds of findings that are to be left out); for profile tolerance.
 [defaults] has keys for all kernels.
 """
 
@@ -123,7 +124,8 @@ def _read_args(value: object) -> tuple[str, ...]:
 
 
 def _read_claims(value: object) -> tuple[str, ...]:
-    claims = _read_texts(value)
+    # one = is written as two are
+    claims = tuple(re.sub(r"(?<![<>=!])=(?!=)", "==", claim) for claim in _read_texts(value))
     for claim in claims:
         try:
             counts.read_condition(claim)

@@ -42,7 +42,7 @@ file = "stride.ptx"
 case = "no conflicts"
 grid = 1
 args = ["int32[32]", 1]
-claims = ["shared.load.conflicts == 0", "global.store.sectors == 4"]
+claims = ["shared.load.conflicts == 0", "global.store.sectors = 4"]
 
 [[kernel]]
 file = "stride.ptx"
