@@ -19,21 +19,31 @@ static int must_fail(void)
     return 0;
 }
 
-void *smk_heap_allocate(size_t count, size_t size)
+/* The bytes of `count` items, a multiple of the alignment and never zero, as aligned_alloc wants them; 0: too many. */
+static size_t round_bytes(size_t count, size_t size)
 {
-    return smk_heap_allocate_filled(count, size, 0);
+    if (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size) {
+        return 0;
+    }
+    const size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return bytes == 0 ? ALIGNMENT : bytes;
+}
+
+void *smk_heap_allocate_bare(size_t count, size_t size)
+{
+    const size_t bytes = round_bytes(count, size);
+    return must_fail() || bytes == 0 ? NULL : aligned_alloc(ALIGNMENT, bytes);
 }
 
 void *smk_heap_allocate_filled(size_t count, size_t size, unsigned char fill)
 {
-    if (must_fail() || (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)) {
-        return NULL;
-    }
-    /* aligned_alloc wants a multiple of the alignment, and never zero bytes */
-    size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    bytes = bytes == 0 ? ALIGNMENT : bytes;
-    void *block = aligned_alloc(ALIGNMENT, bytes);
-    return block == NULL ? NULL : memset(block, fill, bytes);
+    void *block = smk_heap_allocate_bare(count, size);
+    return block == NULL ? NULL : memset(block, fill, round_bytes(count, size));
+}
+
+void *smk_heap_allocate(size_t count, size_t size)
+{
+    return smk_heap_allocate_filled(count, size, 0);
 }
 
 void *smk_heap_resize(void *block, size_t old_bytes, size_t new_bytes)

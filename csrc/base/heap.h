@@ -12,6 +12,9 @@ void *smk_heap_allocate(size_t count, size_t size);
 /* The same, filled with another byte. */
 void *smk_heap_allocate_filled(size_t count, size_t size, unsigned char fill);
 
+/* The same, not filled: what the bytes are is undefined. */
+void *smk_heap_allocate_bare(size_t count, size_t size);
+
 /* Grows or shrinks a block from smk_heap_allocate, keeping min(old, new) bytes; the rest is zero.
  * NULL where there is no memory; the old block is then still valid. */
 void *smk_heap_resize(void *block, size_t old_bytes, size_t new_bytes);

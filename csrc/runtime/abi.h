@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 typedef enum smk_cuda {
-#define SMK_CUDA_ERROR(number, name, text) SMK_CUDA_##name = number,
+#define SMK_CUDA_ERROR(number, name) SMK_CUDA_##name = number,
 #include "runtime/error.def"
 #undef SMK_CUDA_ERROR
 } smk_cuda;

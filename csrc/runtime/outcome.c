@@ -5,7 +5,9 @@
 
 #include "runtime/outcome.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,16 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNEL_BYTES = 256 };
+enum { KERNEL_BYTES = 256, TEXT_BYTES = 64 };
 
 static _Thread_local smk_cuda last;
 static _Atomic int left_behind; /* the error of a kernel */
 
 static const struct {
     smk_cuda code;
-    const char *name, *text;
+    const char *name;
 } errors[] = {
-#define SMK_CUDA_ERROR(number, name, text) {SMK_CUDA_##name, "cuda" #name, text},
+#define SMK_CUDA_ERROR(number, name) {SMK_CUDA_##name, "cuda" #name},
 #include "runtime/error.def"
 #undef SMK_CUDA_ERROR
 };
@@ -196,11 +198,39 @@ static size_t find_error(smk_cuda code)
 SMK_EXPORT const char *cudaGetErrorName(smk_cuda code)
 {
     const size_t at = find_error(code);
-    return at < sizeof errors / sizeof errors[0] ? errors[at].name : "unrecognized error code";
+    return at < sizeof errors / sizeof errors[0] ? errors[at].name : "unknown code";
+}
+
+/* "cudaErrorIllegalAddress" as "illegal address". */
+static void write_words(const char *name, char *text, size_t size)
+{
+    const size_t skipped = strncmp(name, "cudaError", 9) == 0 ? 9 : 4;
+    size_t length = 0;
+    name += skipped;
+    for (size_t i = 0; name[i] != '\0' && length + 2 < size; i++) {
+        const bool begins = i > 0 && isupper((unsigned char)name[i]) &&
+                            (islower((unsigned char)name[i - 1]) || islower((unsigned char)name[i + 1]));
+        if (begins) {
+            text[length++] = ' ';
+        }
+        text[length++] = (char)tolower((unsigned char)name[i]);
+    }
+    text[length] = '\0';
+}
+
+static char texts[sizeof errors / sizeof errors[0]][TEXT_BYTES];
+
+static void write_texts(void)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        write_words(errors[i].name, texts[i], TEXT_BYTES);
+    }
 }
 
 SMK_EXPORT const char *cudaGetErrorString(smk_cuda code)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const size_t at = find_error(code);
-    return at < sizeof errors / sizeof errors[0] ? errors[at].text : "unrecognized error code";
+    (void)pthread_once(&once, write_texts);
+    return at < sizeof errors / sizeof errors[0] ? texts[at] : "unknown code";
 }

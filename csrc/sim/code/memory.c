@@ -26,6 +26,7 @@
 #endif
 
 enum { ALIGNMENT = 256, PAGE_BYTES = 65536, GUARD_BYTES = 4096, GUARD_SHARE = 16, FRESH_BYTE = SMK_PAGES_FILL };
+enum { BARE_BYTES_MIN = 1 << 15 /* below it a fill at once is as fast */ };
 enum { TABLE_FIRST = 64 };
 
 uint64_t smk_memory_limit(void)
@@ -145,11 +146,47 @@ void smk_memory_end_reading(smk_memory *memory, smk_memory_reader *reader, smk_a
     }
 }
 
+/* Memory that is not filled yet ------------------------------------------------------------------------- */
+
+/* Under the lock. The fill of an allocation that is written whole first, as most are, is saved. */
+static void add_bare(smk_memory *memory, smk_allocation_record *record)
+{
+    record->bare_next = memory->bare;
+    if (memory->bare != NULL) {
+        memory->bare->bare_before = record;
+    }
+    memory->bare = record;
+}
+
+/* Under the lock: takes a record out of the list; `fill`: fills it. */
+static void end_bare(smk_memory *memory, smk_allocation_record *record, bool fill)
+{
+    if (!record->bare) {
+        return;
+    }
+    *(record->bare_before == NULL ? &memory->bare : &record->bare_before->bare_next) = record->bare_next;
+    if (record->bare_next != NULL) {
+        record->bare_next->bare_before = record->bare_before;
+    }
+    record->bare = false;
+    if (fill) {
+        memset(record->host, FRESH_BYTE, (size_t)record->bytes);
+    }
+}
+
+void smk_memory_fill_all(smk_memory *memory)
+{
+    while (memory->bare != NULL) {
+        end_bare(memory, memory->bare, true);
+    }
+}
+
 /* Under the lock: a record that is in the table no more goes to `dead`, or waits for the readers there are. Freeing a
  * large one takes long, so that happens without the lock. */
 static void retire(smk_memory *memory, smk_allocation_record *record, smk_allocation_record **dead)
 {
     forget_lost_readers(memory);
+    end_bare(memory, record, false);
     if (memory->oldest == NULL) {
         memory->used -= record->adopted ? 0 : record->bytes;
         record->next = *dead;
@@ -286,13 +323,22 @@ static bool insert(smk_memory *memory, smk_allocation_record *record, bool const
     record->memory = memory;
     record->room = room_of(record->bytes, range->unit);
     range->next = address + record->room;
+    if (record->bare) {
+        add_bare(memory, record);
+    }
     return true;
 }
 
-/* Fills allocations of the host with a fixed byte and variables with zeros. NULL `host`: there is no memory. */
+/* Fills allocations of the host with a fixed byte, at once or later, and variables with zeros. NULL `host`: there is no
+ * memory. */
 static void allocate_host(smk_allocation_record *made, bool variable)
 {
     made->paged = !variable && made->bytes >= SMK_PAGES_BYTES_MIN;
+    made->bare = !variable && !made->paged && made->bytes >= BARE_BYTES_MIN;
+    if (made->bare) {
+        made->host = smk_heap_allocate_bare((size_t)made->bytes, 1);
+        return;
+    }
     made->host = made->paged
                      ? smk_pages_allocate((size_t)made->bytes)
                      : smk_heap_allocate_filled((size_t)made->bytes, 1, variable ? 0 : (unsigned char)FRESH_BYTE);
@@ -536,6 +582,7 @@ smk_status smk_memory_host(smk_memory *memory, uint64_t address, uint64_t bytes,
     smk_fork_lock_take(&memory->lock);
     smk_allocation_record *record = find(memory, address, bytes);
     if (record != NULL) {
+        end_bare(memory, record, true);
         *host = record->host + (address - record->address);
         record->initialized = record->initialized || writeable;
     }
@@ -554,6 +601,7 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
     smk_fork_lock_take(&memory->lock);
     smk_allocation_record *record = find(memory, address, bytes);
     if (record != NULL) {
+        end_bare(memory, record, from == NULL || bytes < record->bytes);
         smk_memory_begin_reading(memory, &reader);
     }
     smk_fork_lock_give(&memory->lock);

@@ -19,6 +19,7 @@ typedef struct smk_allocation_record {
     uint64_t serial; /* counts the allocations of its memory, from 1 */
     const smk_memory *memory;
     unsigned char *host;
+    bool bare;                          /* `host` is not filled yet: it is in the list of such records */
     bool paged;                         /* `host` is of base/pages.h */
     bool shared;                        /* `host` is mapped at the address of the allocation */
     bool adopted;                       /* `host` belongs to the caller */
@@ -28,6 +29,7 @@ typedef struct smk_allocation_record {
     char name[SMK_MEMORY_NAME_BYTES];   /* of a variable; "" for what the host allocated */
     uint64_t freed_at;                  /* the number of readers that had begun when it was freed */
     struct smk_allocation_record *next; /* in a list of freed records */
+    struct smk_allocation_record *bare_before, *bare_next;
 } smk_allocation_record;
 
 /* The allocations, sorted by address. */
@@ -52,12 +54,16 @@ struct smk_memory {
     uint64_t readers;                          /* begun so far */
     unsigned generation;                       /* of the readers that follow */
     smk_memory_reader *oldest, *newest;        /* readers that have not ended, in the order of their beginning */
+    smk_allocation_record *bare;               /* records whose memory is filled when something first reaches it */
     smk_allocation_record *freed, *last_freed; /* records that readers may use, in the order in which they were freed */
 };
 
 /* Under the lock: begins and ends a reader. The records that only it may still use go to `dead`. */
 void smk_memory_begin_reading(smk_memory *memory, smk_memory_reader *reader);
 void smk_memory_end_reading(smk_memory *memory, smk_memory_reader *reader, smk_allocation_record **dead);
+
+/* Under the lock: fills what has not been filled yet, before a launch reads it. */
+void smk_memory_fill_all(smk_memory *memory);
 
 /* Under the lock: gives up a hold of a table, which is freed with the last one. */
 void smk_memory_release_table(smk_memory_table *table);

@@ -23,6 +23,7 @@ smk_status smk_memory_view_create(smk_memory *memory, const smk_launch *launch, 
     }
     made->launch = launch;
     smk_fork_lock_take(&memory->lock);
+    smk_memory_fill_all(memory);
     made->table = memory->table;
     made->table->holders++;
     made->allocations = memory->allocations;

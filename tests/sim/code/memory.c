@@ -11,6 +11,31 @@
 
 enum { KEPT = 3 };
 
+/* Memory is filled when something first reaches it; what is written whole first is never filled. */
+static void check_fills(smk_memory *memory)
+{
+    enum { BYTES = 1 << 16, FRESH = 0xA5 };
+    static unsigned char bytes[BYTES];
+    uint64_t part = 0, whole = 0, freed = 0, shown = 0;
+    void *host = NULL;
+    smk_error error = {0};
+    WANT(smk_memory_allocate(memory, BYTES, &part, &error) == SMK_OK);
+    WANT(smk_memory_allocate(memory, BYTES, &whole, &error) == SMK_OK);
+    WANT(smk_memory_allocate(memory, BYTES, &freed, &error) == SMK_OK);
+    WANT(smk_memory_allocate(memory, BYTES, &shown, &error) == SMK_OK);
+    WANT(smk_memory_free(memory, freed, &error) == SMK_OK);
+    bytes[0] = 1;
+    WANT(smk_memory_write(memory, whole, bytes, BYTES, &error) == SMK_OK);
+    WANT(smk_memory_write(memory, part + 2, bytes, 1, &error) == SMK_OK);
+    WANT(smk_memory_read(memory, part, bytes, BYTES, &error) == SMK_OK);
+    WANT(bytes[1] == FRESH && bytes[2] == 1 && bytes[3] == FRESH && bytes[BYTES - 1] == FRESH);
+    WANT(smk_memory_read(memory, whole, bytes, BYTES, &error) == SMK_OK && bytes[0] == 1 && bytes[BYTES - 1] == 0);
+    WANT(smk_memory_host(memory, shown, BYTES, true, &host, &error) == SMK_OK);
+    WANT(((unsigned char *)host)[BYTES - 1] == FRESH);
+    WANT(smk_memory_free(memory, part, &error) == SMK_OK && smk_memory_free(memory, whole, &error) == SMK_OK);
+    WANT(smk_memory_free(memory, shown, &error) == SMK_OK);
+}
+
 int main(void)
 {
     const uint64_t most = UINT64_C(0x400000000000); /* more than half of all addresses */
@@ -19,6 +44,7 @@ int main(void)
     smk_error error = {0};
     uint64_t kept[KEPT] = {0}, large = 0, again = 0;
     WANT(smk_memory_create(&memory, &error) == SMK_OK);
+    check_fills(memory);
     for (int i = 0; i < KEPT; i++) {
         unsigned char value = (unsigned char)(10 + i);
         WANT(smk_memory_allocate(memory, 1, &kept[i], &error) == SMK_OK);
