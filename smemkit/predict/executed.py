@@ -141,6 +141,17 @@ def count_parts(text: str, machine: Iterable[Instruction]) -> int:
     return 1
 
 
+def is_split(text: str, opcode: str) -> bool:
+    """Whether an access of several words in PTX is one of fewer words in machine code.
+
+    >>> is_split("ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r1];", "LDS.64")
+    True
+    """
+    words = re.match(r"\S*\.v([248])\b", text)
+    widths = [int(part) // 32 for part in opcode.split(".") if part in ("64", "128")]
+    return bool(words) and max(widths, default=1) < (min(int(words[1]), 4) if words else 0)
+
+
 def find_live(code: MachineCode, texts: Mapping[int, str]) -> list[int]:
     """The blocks that warps may have come to, given the lines of the PTX that were executed.
 
@@ -234,6 +245,7 @@ class _Equations:
         self.exits = {i: self.width + place for place, i in enumerate(leaving)}
         self.width += len(leaving)
         self.rows: list[tuple[dict[int, float], float, float]] = []  # coefficients, value, weight
+        self.least: set[int] = set()  # rows whose value is the least that their sum may be
         self.anchors: list[tuple[dict[int, float], float]] = []
         self._add_lines()
         self._add_unreached()
@@ -287,10 +299,17 @@ class _Equations:
                 sums: dict[int, float] = collections.defaultdict(float)
                 for i, _ in kept:
                     sums[i] += 1.0 / parts
+                if is_split(text, kept[0][1].opcode):  # pieces and unrolled copies look alike
+                    self.rows.append((dict(sums), times, TYPICAL))
+                    continue
                 self.copies[line] = dict(sums)
                 self.rows.append((dict(sums), times, weight))
                 if weight == ANCHOR:
                     self.anchors.append((dict(sums), times))
+            elif kept:  # under a guard in place of a branch it is issued more often than reached
+                self.least.add(len(self.rows))
+                issued = {i for i, _ in kept}
+                self.rows.append((dict.fromkeys(issued, 1.0), times, ARITHMETIC))
             else:
                 hints = dict.fromkeys({i for i, _ in instructions}, 1.0)
                 self.rows.append((hints, times, HINT))
@@ -433,6 +452,7 @@ class _Equations:
             missed = np.abs(matrix @ answer - value) / weights
             before = damping
             damping = np.sqrt(TOLERANCE / np.maximum(missed, TOLERANCE))
+            damping[[r for r in self.least if matrix[r] @ answer > value[r]]] = 0.0
             if np.abs(damping - before).max(initial=0.0) < 0.05:
                 break
         return answer * self.scale
