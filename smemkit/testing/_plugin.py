@@ -83,9 +83,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Ends the check."""
+    """Ends the check, and gives the name cupy back."""
     if watch_key in config.stash:
         config.stash[watch_key].turn(False)
+    if config.getoption("smemkit_cupy"):
+        from . import cupy
+
+        cupy.uninstall()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

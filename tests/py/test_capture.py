@@ -455,3 +455,34 @@ def test_methods(name, monkeypatch):
     kernel = load(GOOD, "good")
     assert getattr(kernel, name)(1, 32, (3,), blocks=2) == 7
     assert calls == [((kernel, 1, 32, (3,)), {"blocks": 2})]
+
+
+# The watch ---------------------------------------------------------------------------------------
+
+
+def test_a_watch_hears_of_launches_that_nobody_captures():
+    heard = []
+    assert _core._watch(heard.extend) is None
+    try:
+        call_good(2)
+        watch("check", call_good)
+        watch("profile", call_good)
+    finally:
+        assert _core._watch(None) is not None
+    call_good()
+    assert [launch["kernel"] for launch in heard] == ["good", "good"]
+    assert [launch["findings"] for launch in heard] == [[], []]
+
+
+def test_what_a_listener_raises_ends_the_call():
+    def refuse(launches):
+        raise KeyError(launches[0]["kernel"])
+
+    with pytest.raises(smemkit.ArgumentTypeError, match="callable or None, not int"):
+        _core._watch(3)
+    _core._watch(refuse)
+    try:
+        with pytest.raises(KeyError, match="good"):
+            call_good()
+    finally:
+        _core._watch(None)

@@ -1,6 +1,7 @@
 """The stand-in of CuPy: arrays, kernels, and the name `cupy` in a run of pytest."""
 
 import doctest
+import os
 import pickle
 
 import numpy
@@ -137,8 +138,11 @@ def test_a_module_has_kernels_templates_and_variables():
     assert y.tolist() == [1, 2, 3] and shift.max_threads_per_block == 1024
     with pytest.raises(cupy.cuda.driver.CUDADriverError, match="named symbol not found"):
         module.get_function("look<double>")
-    with pytest.raises(smemkit.OutOfBoundsError):
+    with pytest.raises(smemkit.OutOfBoundsError, match=r"args\[0\] \(x, float32\[4\]\)"):
         shift((1,), (32,), (x, y, numpy.int32(4)))
+    x[...] = 1
+    shift((1,), (32,), (x.view("int32"), y[:2], numpy.int32(2)))  # types and views as they come
+    assert y.tolist() == [1, 1, 3]
     kernel = shift.kernel  # check and profile take it
     assert smemkit.check(kernel, 1, 32, (x.data.ptr, y.data.ptr, 3))
     fresh = cupy.empty(4, "float32")
@@ -247,9 +251,16 @@ def test_child():
 def test_a_run_imports_it_as_cupy(pytester):
     pytester.makeini("[pytest]\n")
     pytester.makepyfile(test_uses=USES)
-    result = pytester.runpytest_subprocess(
-        "-p", "smemkit.testing", "--smemkit-replace-cupy", "--smemkit-check", timeout=120
+    before = os.environ.get("PYTHONPATH")
+    result = pytester.runpytest_inprocess(
+        "-p",
+        "smemkit.testing",
+        "--smemkit-replace-cupy",
+        "--smemkit-check",
+        "-p",
+        "no:cacheprovider",
     )
+    assert not cupy.is_installed() and os.environ.get("PYTHONPATH") == before
     result.assert_outcomes(passed=3, failed=1)
     text = result.stdout.str()
     assert "cupy is the stand-in" in text

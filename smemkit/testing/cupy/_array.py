@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from ._memory import Memory, MemoryPointer, alloc
+from ._memory import Memory, MemoryPointer, allocate_array
 
 SUPPORTED = "?bhilqBHILQefdFDV"  # the types of elements that CuPy's arrays have
 
@@ -66,7 +66,7 @@ class ndarray:
         if memptr is None:
             if strides is not None:
                 raise ValueError("memptr is required if strides is given.")
-            memptr = alloc(int(numpy.prod(shape, dtype=object)) * dtype.itemsize)
+            memptr = allocate_array(shape, dtype)
         self._memory, self._made = memptr.mem, None
         self._plan = shape, dtype, memptr._offset, strides, order or "C"
 
@@ -102,6 +102,13 @@ class ndarray:
             return MemoryPointer(self._memory, 0)
         start = self._memory.bytes.__array_interface__["data"][0]
         return MemoryPointer(self._memory, self._made.__array_interface__["data"][0] - start)
+
+    def _find_allocation(self) -> Any:
+        """The allocation, where this array is the whole of it; else None."""
+        whole = self._memory.array
+        if whole is None or whole.dtype != self.dtype or whole.nbytes != self.nbytes:
+            return None
+        return whole if self._made is None or self._made.flags.forc else None
 
     @property
     def shape(self) -> Any:

@@ -143,6 +143,10 @@ def uninstall() -> None:
     >>> from smemkit.testing import cupy
     >>> cupy.uninstall()
     """
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(CHILDREN) in paths:
+        paths.remove(str(CHILDREN))
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     if is_installed():
         sys.meta_path.remove(_finder)
         for name in list(sys.modules):

@@ -41,6 +41,11 @@ class Memory:
         return self._array.pointer if self._array is not None else 0
 
     @property
+    def array(self) -> _core.DeviceArray | None:
+        """The allocation itself; None of no bytes."""
+        return self._array
+
+    @property
     def bytes(self) -> numpy.ndarray[Any, Any]:
         """The memory, as a flat array of bytes."""
         if self._bytes is None:
@@ -200,6 +205,15 @@ def read_host(address: Any, size: int) -> numpy.ndarray[Any, Any]:
 def allocate(size: int) -> MemoryPointer:
     """New memory of so many bytes from the simulator."""
     return MemoryPointer(Memory(size), 0)
+
+
+def allocate_array(shape: tuple[int, ...], dtype: Any) -> MemoryPointer:
+    """New memory for an array, whose shape and type findings then name."""
+    dtype = numpy.dtype(dtype)
+    size = int(numpy.prod(shape, dtype=object)) * dtype.itemsize
+    if size == 0 or dtype.kind == "V" or _allocators[-1] is not allocate:
+        return alloc(size)
+    return MemoryPointer(Memory(size, _core.empty(shape, dtype, backend="sim")), 0)
 
 
 _allocators: list[Any] = [allocate]  # the last one serves

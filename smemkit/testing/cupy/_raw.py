@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ import numpy
 from ... import _core
 from ._array import ndarray
 from ._memory import Memory, MemoryPointer
-from .cuda.compiler import CompileException, JitifyException
+from .cuda.compiler import CompileException, JitifyException, warn_of_jitify
 from .cuda.driver import CUDADriverError
 
 INCLUDE = Path(__file__).resolve().parent / "include"
 OWN_WORDS = ("-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true")
-JITIFY = "The jitify argument is deprecated. Avoid passing it, also as jitify=False."
 CUCOMPLEX = re.compile(r"#\s*include\s*[<\"]cuComplex\.h[>\"]")
 MACHINE_CODE = (b"\x7fELF", b"\x50\xed\x55\xba")  # cubin, fatbin
 
@@ -36,10 +34,14 @@ def read_ints(lengths: Any, what: str) -> tuple[int, ...]:
     return tuple(int(value) for value in values)
 
 
-def convert_argument(value: Any) -> Any:
-    """An argument as smemkit's kernels take it; arrays are addresses, as on a GPU."""
+def convert_argument(value: Any, by_address: bool = True) -> Any:
+    """An argument as smemkit's kernels take it; arrays are addresses, as on a GPU.
+
+    Else arrays that are a whole allocation are passed as such: errors and findings then name them.
+    """
     if isinstance(value, ndarray):
-        return value.data.ptr
+        whole = None if by_address else value._find_allocation()
+        return value.data.ptr if whole is None else whole
     if isinstance(value, MemoryPointer):
         return value.ptr
     if isinstance(value, _core.DeviceArray):
@@ -115,8 +117,7 @@ class RawModule:
             raise ValueError("only nvrtc supports retrieving the mangled names")
         if isinstance(options, str):
             raise TypeError("options must be a tuple of str")
-        if jitify is not None:
-            warnings.warn(JITIFY, DeprecationWarning, stacklevel=2)
+        warn_of_jitify(jitify)
         self.code, self.file_path, self.options = code, path, tuple(options)
         self.backend, self.enable_cooperative_groups = backend, enable_cooperative_groups
         self.translate_cucomplex, self.jitify = translate_cucomplex, bool(jitify)
@@ -235,8 +236,7 @@ class RawKernel:
         enable_cooperative_groups: bool = False,
         jitify: bool | None = None,
     ) -> None:
-        if jitify is not None:
-            warnings.warn(JITIFY, DeprecationWarning, stacklevel=2)
+        warn_of_jitify(jitify)
         self._module = RawModule(
             code,
             options=options,
@@ -269,14 +269,14 @@ class RawKernel:
     def __call__(
         self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None
     ) -> None:
-        values = tuple(convert_argument(value) for value in args)
-        self.kernel(
-            read_ints(grid, "grid"),
-            read_ints(block, "block"),
-            values,
-            shared_mem=int(shared_mem),
-            backend="sim",
-        )
+        lengths = read_ints(grid, "grid"), read_ints(block, "block")
+        words: dict[str, Any] = {"shared_mem": int(shared_mem), "backend": "sim"}
+        named = tuple(convert_argument(value, by_address=False) for value in args)
+        try:
+            self.kernel(*lengths, named, **words)
+        except _core.ArgumentTypeError:  # elements of another type, which CuPy does not look at
+            plain = tuple(convert_argument(value) for value in args)
+            self.kernel(*lengths, plain, **words)
 
     def compile(self, log_stream: Any = None) -> None:
         """Compiles now; what the compiler says goes to log_stream."""

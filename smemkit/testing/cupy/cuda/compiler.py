@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +92,23 @@ def _run_cc(cmd: Any, cwd: str | None, backend: str, log_stream: Any = None) -> 
     return done.stdout
 
 
+def warn_of_jitify(jitify: Any) -> None:
+    """Warns where the argument is given, as CuPy does."""
+    if jitify is not None:
+        text = "The jitify argument is deprecated. Avoid passing it, also as jitify=False."
+        warnings.warn(text, DeprecationWarning, stacklevel=3)
+
+
 def compile_using_nvrtc(
-    source: str, options: Any = (), arch: Any = None, filename: str = "kernel.cu", **words: Any
+    source: str,
+    options: Any = (),
+    arch: Any = None,
+    filename: str = "kernel.cu",
+    *args: Any,
+    jitify: Any = None,
 ) -> Any:
     """(PTX, None) of a text of CUDA C."""
+    warn_of_jitify(jitify)
     from .... import CompileError
     from ....compile import compile_source
 
