@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from .ptx_mutations import Mutant
     from .ptx_statements import Statement
@@ -81,6 +82,23 @@ def stop_all() -> None:
         processes = list(running)
     for process in processes:
         stop(process)
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[None]:
+    """Ends the commands where this process is told to end."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, end) if is_main else None
+    try:
+        yield
+    finally:
+        stop_all()
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def execute(command: Sequence[str], folder: Path, limit_s: float | None) -> Outcome:

@@ -468,10 +468,10 @@ def judge_all(
 
     pool = concurrent.futures.ThreadPoolExecutor(chosen.jobs)
     try:
-        return list(pool.map(judge, range(len(picked))))
+        with mutant_runs.stopping():
+            return list(pool.map(judge, range(len(picked))))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        mutant_runs.stop_all()
 
 
 def read_command(words: Sequence[str]) -> list[str]:
@@ -501,7 +501,8 @@ def run(chosen: Options) -> int:
             for one in picked:
                 print("\n".join([show_head(one), *show_change(one)]))
             return 0
-        complain(f"{len(picked)} mutants; the command takes {baseline.seconds:.1f} s without one")
+        number = f"{len(picked)} mutant{'' if len(picked) == 1 else 's'}"
+        complain(f"{number}; the command takes {baseline.seconds:.1f} s without one")
         rows = judge_all(chosen, command, picked, folder, limit)
     write(chosen, command, baseline.seconds, rows, unexecuted)
     return int(find_share(rows) < chosen.at_least)

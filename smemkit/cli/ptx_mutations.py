@@ -228,11 +228,37 @@ MAKERS: dict[str, Callable[[Statement, ptx_statements.Listing], Iterator[Change]
 }
 
 
+HIGH_HALF = "-4294967296"
+
+
+def find_choices(listing: ptx_statements.Listing) -> set[int]:
+    """Offsets of comparisons and branches that choose between divisions of 32 and 64 bits.
+
+    The compiler makes them, of no condition in the source: both ways give the same quotient.
+    """
+    found: set[int] = set()
+    halves: set[tuple[str, str]] = set()
+    predicates: set[tuple[str, str]] = set()
+    for one in listing.statements:
+        operands = split_operands(one.operands)
+        if one.opcode == "and.b64" and operands[2:] == [HIGH_HALF]:
+            halves.add((one.function, operands[0]))
+        elif one.parts[0] == "setp" and operands[2:] == ["0"]:
+            if (one.function, operands[1]) in halves:
+                predicates.add((one.function, operands[0]))
+                found.add(one.start)
+        elif one.guard and (one.function, one.guard) in predicates:
+            found.add(one.start)
+    return found
+
+
 def list_mutants(listing: ptx_statements.Listing) -> list[Mutant]:
     """Every mutant of a text, in its order."""
+    choices = find_choices(listing)
     return [
         Mutant(kind, words, statement, after)
         for statement in listing.statements
+        if statement.start not in choices
         for kind, make in MAKERS.items()
         for words, after in make(statement, listing)
     ]

@@ -117,6 +117,15 @@ def test_a_plain_atomic_computes_the_same_for_one_thread(line, before, after):
         assert array[0] == after
 
 
+def test_the_choice_of_a_division_is_the_compiler_s():
+    line = "and.b64 %rd2, %rd1, -4294967296;\n    setp.eq.s64 %p1, %rd2, 0;\n    @%p1 bra $END;"
+    text = BODY.format(start=HEAD, line=line)
+    assert ptx_mutations.list_mutants(ptx_statements.read(text)) == []
+    text = text.replace("4294967296", "8")
+    kinds = [mutant.kind for mutant in ptx_mutations.list_mutants(ptx_statements.read(text))]
+    assert kinds == ["inverted", "guard"]
+
+
 def test_a_loop_s_branch_is_no_guard():
     text = BODY.format(start=HEAD, line="$AGAIN:\n    @%p1 bra $AGAIN;")
     assert ptx_mutations.list_mutants(ptx_statements.read(text)) == []
