@@ -24,14 +24,24 @@ class Card:
     ----------
     name, compute_capability : str
     multiprocessors, clock_mhz, dram_gbs, l2_mb, watts : float
-        Of the whole card; dram_gbs by its data sheet, of which dram_share can be reached.
+        Of the whole card. dram_gbs is that of the data sheet; dram_share of it can be reached by
+        reading or writing alone, dram_turn_share less where half of it is written, and
+        dram_random_share of that by single sectors anywhere.
     shared_bytes_per_clk, l1_bytes_per_clk, l2_bytes_per_clk, l1_kb : float
         Of one multiprocessor; l2_bytes_per_clk is its share where all of them read the L2 cache.
+    l2_packets_per_clk, l2_stores_per_clk, l2_partial_stores_per_clk : float
+        Lines that it reads from the L2 cache, sectors that it stores there, and sectors of which it
+        stores a part.
     shared_clk, l1_clk, l2_clk, dram_ns : float
         Latencies of a load that waits for nothing else.
-    launch_us, block_clk, barrier_clk, atomic_ns, float_atomic_ns : float
-        What a launch costs behind another one; from the start of a block to its first instruction;
-        a barrier; one atomic addition of integers, or of floats, to one address.
+    launch_us : float
+        What a launch costs behind another one.
+    block_clk, warp_clk, barrier_clk, barrier_warp_clk : float
+        A multiprocessor starts a block in block_clk clocks, or warp_clk for each of its warps; a
+        barrier takes barrier_clk, and barrier_warp_clk for each warp.
+    atomic_slices, atomic_ns, atomic_next_ns, float_atomic_next_ns : float
+        So many parts of the L2 cache execute atomics; each takes atomic_ns for a sector of a
+        request, and the next lane with the same address as long again as the others say.
     sources : dict
         For each quantity where it comes from.
     guessed : tuple of str
@@ -56,17 +66,25 @@ class Card:
     l1_bytes_per_clk: float
     l2_bytes_per_clk: float
     l2_packets_per_clk: float
+    l2_stores_per_clk: float
+    l2_partial_stores_per_clk: float
     l1_kb: float
     shared_clk: float
     l1_clk: float
     l2_clk: float
     dram_ns: float
     dram_share: float
+    dram_turn_share: float
+    dram_random_share: float
     launch_us: float
     block_clk: float
+    warp_clk: float
     barrier_clk: float
+    barrier_warp_clk: float
+    atomic_slices: float
     atomic_ns: float
-    float_atomic_ns: float
+    atomic_next_ns: float
+    float_atomic_next_ns: float
     sources: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
 
     @property

@@ -138,11 +138,12 @@ def predict_launches(
         registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
         launch = time_launch(facts, card, registers or GUESS, executed, cache == "warm")
         timed.append((facts, launch, executed, why, registers is not None))
-    started = card.launch_us / 1e3 * len(timed)
+    starts = len(timed) + sum(1 for facts in launches if facts.get("cleared"))
+    started = card.launch_us / 1e3 * starts
     time_ms = started + sum(launch.ms for _, launch, *_ in timed)
     _, main, *_ = max(timed, key=lambda row: row[1].ms)
     names = dict.fromkeys(name for _, launch, *_ in timed for name in launch.parts)
-    terms = [Term("launch", float(len(timed)), "launches", None, started)]
+    terms = [Term("launch", float(starts), "launches", None, started)]
     gains = {"launch": started}
     for name in names:
         having = [row for row in timed if name in row[1].parts]

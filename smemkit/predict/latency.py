@@ -202,10 +202,10 @@ def make_step(each: Instruction, latencies: Latencies, service: Mapping[str, flo
 
 
 class _Warp:
-    __slots__ = ("at", "block", "groups", "open", "path", "reason", "since", "waits")
+    __slots__ = ("age", "at", "block", "groups", "open", "path", "reason", "since", "waits")
 
     def __init__(self, path: Sequence[Step], block: int) -> None:
-        self.path, self.block, self.at = path, block, 0
+        self.path, self.block, self.at, self.age = path, block, 0, 0
         self.waits = [(0.0, "")] * 6
         self.open, self.groups = 0.0, collections.deque[float]()
         self.reason, self.since = "start", 0.0
@@ -237,7 +237,7 @@ class _Simulation:
             blocks = warp_path.walk(executed, (i + 0.5) / min(PATHS, self.block * self.slots))
             self.paths.append(self._join(executed, blocks, steps))
         self.heap: list[tuple[float, int, _Warp]] = []
-        self.number = 0
+        self.number = self.started = 0
         self.waiting: dict[int, list[_Warp]] = collections.defaultdict(list)
         self.alive: dict[int, int] = {}
         self.left = self.slots * (self.rounds - 1)
@@ -259,8 +259,10 @@ class _Simulation:
 
     def _start(self, block: int, now: float) -> None:
         self.alive[block] = self.block
+        self.started += 1
         for _ in range(self.block):
             warp = _Warp(self.paths[self.number % len(self.paths)], block)
+            warp.age = self.started
             self._push(warp, now)
 
     def _push(self, warp: _Warp, ready: float) -> None:
@@ -270,19 +272,23 @@ class _Simulation:
     def _issue(self) -> WarpTimes:
         clock, issued, end = 0.0, 0.0, 0.0
         lost: dict[str, float] = collections.defaultdict(float)
-        while self.heap:
-            ready, _, warp = heapq.heappop(self.heap)
+        ready: list[tuple[int, int, _Warp]] = []  # by age of their blocks
+        while self.heap or ready:
+            if not ready and self.heap[0][0] > clock:
+                lost[self.heap[0][2].reason] += self.heap[0][0] - clock
+                clock = self.heap[0][0]
+            while self.heap and self.heap[0][0] <= clock + 1e-9:
+                _, number, warp = heapq.heappop(self.heap)
+                heapq.heappush(ready, (warp.age, number, warp))
+            _, _, warp = heapq.heappop(ready)
             step = warp.path[warp.at]
-            now = max(clock, ready)
             free = self.free.get("queue" if step.queued else step.kind, 0.0)
             start = free - QUEUE * step.service if step.queued else free
-            if start > now + 1e-9:
+            if start > clock + 1e-9:
                 warp.reason = f"pipe.{step.kind}"
                 self._push(warp, start)
                 continue
-            if now > clock:
-                lost[warp.reason] += now - clock
-            clock, issued = now + 1.0, issued + 1.0
+            now, clock, issued = clock, clock + 1.0, issued + 1.0
             end = max(end, self._execute(warp, step, now))
         clocks = max(end, clock)
         lost["exit"] += clocks - clock

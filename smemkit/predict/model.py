@@ -34,7 +34,7 @@ OWN = "multiprocessor"
 LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
 DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
-ATOMIC_PLACES = 64.0  # lines whose atomics the L2 cache serves at once
+ATOMIC_CHUNK = 512  # bytes that lie in one part of the L2 cache
 SM_L2_MOST = 64.0  # bytes a clock that one multiprocessor can have from the L2 cache
 L2_KEPT = 0.8  # share of the L2 cache that data of a launch can fill
 
@@ -177,7 +177,7 @@ def find_service(facts: Mapping[str, Any], card: Card, traffic: Traffic) -> dict
     return found
 
 
-def find_latencies(card: Card, traffic: Traffic) -> Latencies:
+def find_latencies(card: Card, traffic: Traffic, warps: int) -> Latencies:
     """Latencies of a launch on a card."""
     miss = card.l2_clk + traffic.far * (card.dram_clk - card.l2_clk)
     return Latencies(
@@ -193,7 +193,7 @@ def find_latencies(card: Card, traffic: Traffic) -> Latencies:
         texture=card.l1_clk,
         special_register=22.0,
         uniform=12.0,
-        barrier=card.barrier_clk,
+        barrier=card.barrier_clk + card.barrier_warp_clk * warps,
     )
 
 
@@ -250,14 +250,12 @@ def find_demand(
     parts.append(
         part("l1", looked_up + shared * LINE / card.shared_bytes_per_clk, "wavefronts", 1.0)
     )
-    rate = min(SM_L2_MOST, card.l2_bytes_per_clk * card.multiprocessors / active)
-    parts.append(part("l2", traffic.read * SECTOR / scale, "bytes", rate))
-    parts.append(part("l2 stores", traffic.store_lines / scale, "packets", card.l2_packets_per_clk))
-    dram = traffic.dram_read + traffic.dram_written
-    rate = card.dram_gbs * card.dram_share * 1e3 / card.clock_mhz / active
-    parts.append(part("dram", dram / scale, "bytes", rate))
+    parts += add_memory(facts, card, traffic, active)
     parts += add_atomics(facts, card, active)
-    latencies = find_latencies(card, traffic)
+    warps = -(-threads // WARP)
+    starts = max(card.block_clk, card.warp_clk * warps)
+    parts.append(part("block starts", blocks, "blocks", 1 / starts))
+    latencies = find_latencies(card, traffic, warps)
     waits, _ = add_waits(
         facts["instructions"],
         {
@@ -267,10 +265,9 @@ def find_demand(
             "matrix.shared": card.shared_clk,
             "atomic.shared": latencies.atomic_shared,
             "atomic.global": latencies.atomic_global,
-            "barrier": card.barrier_clk,
+            "barrier": latencies.barrier,
         },
     )
-    warps = -(-threads // WARP)
     lone = (waits + DEPENDENT * issued) / (warps * blocks)
     return Demand(
         parts,
@@ -286,36 +283,77 @@ def find_demand(
     )
 
 
-def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Part]:
-    """The part of atomics on global memory: those of one line of 128 bytes one after the other."""
-    lanes = floats = 0.0
+def add_memory(facts: Mapping[str, Any], card: Card, traffic: Traffic, active: float) -> list[Part]:
+    """The parts of the L2 cache and of memory."""
+    total = facts["blocks_total"]
+    loaded = facts["counters"]["global.load.sectors"] + facts["counters"]["async.sectors"]
+    asked = max(loaded * total / facts["blocks"], traffic.read, 1.0)
+    rate = min(SM_L2_MOST, card.l2_bytes_per_clk * card.multiprocessors / active)
+    packets = traffic.lines * traffic.read / asked  # lines of which the L1 cache lacks a part
+    read = max(traffic.read * SECTOR / rate, packets / card.l2_packets_per_clk)
+    stored = partly = 0.0
     for row in facts["instructions"]:
-        requested = row["counters"].get("global.atomic.bytes", 0)
-        if requested:
-            opcode = row["ptx"].partition(" ")[0]
-            number = requested / (8.0 if "64" in opcode else 4.0)
-            lanes += number
-            floats += number if ".f" in opcode else 0.0
-    if not lanes:
+        sectors = row["counters"].get("global.store.sectors", 0) * total / facts["blocks"]
+        if (
+            row["counters"].get("global.store.bytes", 0) * total / facts["blocks"]
+            < sectors * SECTOR
+        ):
+            partly += sectors
+        else:
+            stored += sectors
+    written = stored / card.l2_stores_per_clk + partly / card.l2_partial_stores_per_clk
+    dram = traffic.dram_read + traffic.dram_written
+    mixed = 4 * traffic.dram_read * traffic.dram_written / dram**2 if dram else 0.0
+    share = card.dram_share - card.dram_turn_share * mixed
+    share *= 1 - traffic.scattered * (1 - card.dram_random_share)
+    dram_rate = card.dram_gbs * share * 1e3 / card.clock_mhz / active
+    return [
+        Part("l2", traffic.read * SECTOR, "bytes", rate, read / total),
+        Part("l2 stores", stored + partly, "sectors", card.l2_stores_per_clk, written / total),
+        Part("dram", dram, "bytes", dram_rate, dram / total / dram_rate),
+    ]
+
+
+def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Part]:
+    """The part of atomics on global memory.
+
+    A part of the L2 cache executes the atomics of its lines: a sector of a request at a time, and
+    lanes with one address one after the other. Neighbouring lines lie in one part.
+    """
+    rows = facts["instructions"]
+    accesses = [
+        access
+        for access in collect_accesses(facts.get("footprint", ()))
+        if access.writes and rows[access.instruction]["counters"].get("global.atomic.sectors")
+    ]
+    lanes = sum(row["counters"].get("global.atomic.sectors", 0) for row in rows)
+    if not accesses or not lanes:
         return []
-    extent = max(
-        (
-            max(access.high) - min(access.low)
-            for access in collect_accesses(facts.get("footprint", ()))
-            if facts["instructions"][access.instruction]["counters"].get("global.atomic.bytes")
-        ),
-        default=LINE,
-    )
-    places = max(1.0, min(extent / LINE, ATOMIC_PLACES))
-    each = (card.float_atomic_ns * floats + card.atomic_ns * (lanes - floats)) / lanes
-    clocks = each * card.clock_mhz / 1e3 / places  # of one lane, for the whole card
-    amount = lanes * facts["blocks_total"] / facts["blocks"]
-    mine = amount * clocks / facts["blocks_total"] * active
-    return [Part("atomics", amount, "lanes", 1 / (clocks * active), mine)]
+    scale = facts["blocks_total"] / facts["blocks"]
+    ns = amount = 0.0
+    for access in accesses:
+        row = rows[access.instruction]
+        counted = row["counters"]["global.atomic.sectors"]
+        noted = sum(row["counters"].get(name, 0) for name in ("global.atomic.requests",))
+        deep = access.serial / access.requests * noted  # lanes one after the other
+        more = card.float_atomic_next_ns if ".f" in row["ptx"] else card.atomic_next_ns
+        ns += scale * (counted * card.atomic_ns + max(deep - counted, 0.0) * more)
+        amount += counted * scale
+    extent = max(max(access.high) - min(access.low) for access in accesses)
+    chunks = max(1.0, extent / ATOMIC_CHUNK)
+    slices = card.atomic_slices * -math.expm1(-chunks / card.atomic_slices)
+    clocks = ns * card.clock_mhz / 1e3 / max(slices, 1.0) / facts["blocks_total"] * active
+    return [Part("atomics", amount, "sectors", amount / facts["blocks_total"] / clocks, clocks)]
 
 
 ROUNDS = 3  # that are simulated where there are many
-COMMON = ("l2", "l2 stores", "dram", "atomics")  # parts that serve all multiprocessors
+COMMON = (
+    "l2",
+    "l2 stores",
+    "dram",
+    "atomics",
+    "block starts",
+)  # parts that serve all multiprocessors
 DECISIVE = 0.7  # of a multiprocessor's time: a part that takes so much of it limits it
 
 
@@ -346,8 +384,12 @@ def time_residents(demand: Demand, card: Card, blocks: int, rounds: int) -> Resi
         rounds=rounds,
         service=demand.service,
     )
-    waits = {name: clocks / rounds for name, clocks in times.by_wait.items()}
-    return Residents((times.clocks + card.block_clk) / rounds, waits)
+    # The path that is simulated may be longer or shorter than that of the counted warps.
+    passed = demand.executed.issue_slots / demand.executed.warps * warps * rounds
+    scale = passed / max(times.issued, 1.0) / rounds
+    least = max(part.clocks * blocks for part in demand.parts if part.name not in COMMON)
+    waits = {name: clocks * scale for name, clocks in times.by_wait.items()}
+    return Residents(max(times.clocks * scale, least) + card.block_clk / rounds, waits)
 
 
 def time_launch(

@@ -30,13 +30,14 @@ MEANINGS = {
     "shared": "wavefronts of shared memory",
     "l1": "wavefronts of the load/store unit: shared memory and the L1 cache",
     "l2": "bytes from the L2 cache",
-    "l2 stores": "lines that stores and atomics send to the L2 cache",
+    "l2 stores": "sectors that stores send to the L2 cache",
+    "block starts": "starting blocks and their warps",
     "dram": "bytes from and to memory",
     "atomics": "atomic operations that meet at one address",
     "latency": "waiting for results, while no warp can issue",
     "barriers": "waiting at barriers, while no warp can issue",
     "multiprocessor": "issue, pipes, banks and waiting together, as simulated",
-    "launch": "starting the kernel",
+    "launch": "starting kernels, and clearing memory for them",
     "tail wave": "the last round of blocks, which does not fill the card",
 }
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     Triple = tuple[int, int, int]
 
 SECTOR = 32
-DENSE = 0.5  # a range of which less is touched is a pattern with gaps
+FILLED = 0.8  # share of a range that blocks one behind the other fill
+SCATTERED = 8  # lines of an average request from which on its lanes are not neighbours
 POINTS_MOST = 1 << 14  # of blocks whose addresses are computed; of more, evenly spread ones
 
 
@@ -35,8 +36,9 @@ class Access:
 
     blocks: linear indices. low, high: for each of them, the first byte and the one behind the last.
     sectors: those that no other access of a block touches, for each block; pairs: the same of 64
-    bytes. lines, requests, waits:
-    sums over the blocks; waits are requests of which the warp had not touched some sector before.
+    bytes. lines, requests, serial, waits:
+    sums over the blocks; serial: of atomics, lanes that meet at one address, at most, for each
+    request and sector; waits: requests of which the warp had not touched some sector before.
     """
 
     instruction: int
@@ -48,11 +50,12 @@ class Access:
     pairs: Sequence[int]
     lines: int
     requests: int
+    serial: int
     waits: int
 
 
 def collect_accesses(
-    rows: Iterable[tuple[int, int, bool, int, int, int, int, int, int, int]],
+    rows: Iterable[tuple[int, int, bool, int, int, int, int, int, int, int, int]],
 ) -> list[Access]:
     """The rows of a launch's footprint, by access."""
     found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
@@ -60,7 +63,9 @@ def collect_accesses(
         found.setdefault((instruction, writes), []).append((block, *rest))
     accesses = []
     for (instruction, writes), parts in sorted(found.items()):
-        blocks, low, high, sectors, pairs, lines, requests, waits = zip(*sorted(parts), strict=True)
+        blocks, low, high, sectors, pairs, lines, requests, serial, waits = zip(
+            *sorted(parts), strict=True
+        )
         accesses.append(
             Access(
                 instruction,
@@ -72,6 +77,7 @@ def collect_accesses(
                 pairs,
                 sum(lines),
                 sum(requests),
+                sum(serial),
                 sum(waits),
             )
         )
@@ -103,9 +109,9 @@ def fit_origin(access: Access, grid: Triple) -> NDArray[numpy.float64] | None:
 def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[float, bool]:
     """(sectors that so many consecutive blocks touch together, whether this is known).
 
-    Where the addresses are no affine function of the block, blocks that touch whole ranges are
-    taken to share none of them; else (gathers) the addresses are taken as random ones of the whole
-    range that the counted blocks have touched.
+    Where the addresses are no affine function of the block, the range that the counted blocks
+    have touched tells more: where they fill it, one behind the other, so do the others (blocks that
+    take numbers in turn); else other blocks touch random parts of it.
     """
     mine = sum(access.sectors) / len(access.blocks)  # of an average block
     extents = [high - low for low, high in zip(access.low, access.high, strict=True)]
@@ -113,11 +119,12 @@ def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[f
     if mine == 0 or count <= 1:
         return mine, True
     steps = fit_origin(access, grid)
-    if steps is None and mine * SECTOR >= DENSE * extent:
-        return mine * count, False
     if steps is None:
         room = max((max(access.high) - min(access.low)) / SECTOR, mine)
-        return room * -math.expm1(-mine * count / room), len(access.blocks) >= math.prod(grid)
+        if mine * len(access.blocks) >= FILLED * room and len(access.blocks) > 1:
+            return mine * count, False
+        everything = len(access.blocks) >= math.prod(grid)
+        return room * -math.expm1(-mine * count / room), everything
     numbers = numpy.unique(
         numpy.linspace(0, count - 1, min(count, POINTS_MOST)).astype(numpy.int64)
     )
@@ -129,6 +136,42 @@ def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[f
     return min(distinct * mine, max(span, mine)), True
 
 
+def bound_unions(
+    accesses: Sequence[Access], grid: Triple, first: int, count: int
+) -> dict[int, tuple[float, bool]]:
+    """{id of the access: count_union of so many consecutive blocks}.
+
+    Together, accesses whose addresses are no affine functions of the block touch no more than the
+    ranges that the counted blocks have touched, and a part more for the blocks at the edges.
+    """
+    unions = {id(access): count_union(access, grid, first, count) for access in accesses}
+    for writes in (False, True):
+        guessed = [
+            access
+            for access in accesses
+            if access.writes == writes and fit_origin(access, grid) is None
+        ]
+        ranges = sorted(
+            pair for access in guessed for pair in zip(access.low, access.high, strict=True)
+        )
+        seen, end = 0, 0
+        for low, high in ranges:
+            seen += max(0, high - max(low, end))
+            end = max(end, high)
+        together = sum(unions[id(access)][0] for access in guessed)
+        most = seen * (1 + 1 / max(len(accesses[0].blocks), 1)) / SECTOR
+        ticketed = any(unions[id(access)][0] * SECTOR > 2 * seen for access in guessed)
+        if together > most and not ticketed:
+            for access in guessed:
+                unions[id(access)] = unions[id(access)][0] * most / together, unions[id(access)][1]
+    return unions
+
+
+def is_scattered(access: Access, grid: Triple) -> bool:
+    """Do the lanes of a warp touch sectors anywhere, as in gathers?"""
+    return fit_origin(access, grid) is None and access.lines > SCATTERED * access.requests
+
+
 @dataclass(frozen=True)
 class Traffic:
     """What a launch moves, and how its loads are answered.
@@ -137,7 +180,8 @@ class Traffic:
     request on its own. dram_read, dram_written: bytes between the L2 cache and memory. footprint:
     bytes that the launch touches. miss: the share of loads that wait for the L2 cache or memory.
     far: of these, the share that waits for memory. lines: that loads name, by which the L1 cache
-    looks up. known: False where the addresses of blocks that were not counted are guessed.
+    looks up. scattered: the share of the traffic with memory that is single sectors anywhere.
+    known: False where the addresses of blocks that were not counted are guessed.
     """
 
     read: float
@@ -148,6 +192,7 @@ class Traffic:
     miss: float
     far: float
     lines: float
+    scattered: float
     known: bool
 
 
@@ -169,24 +214,27 @@ def find_traffic(
     scale = total / counted
     loads = [access for access in accesses if not access.writes]
     stores = [access for access in accesses if access.writes]
-    unions = {id(access): count_union(access, grid, 0, total) for access in accesses}
+    unions = bound_unions(accesses, grid, 0, total)
+    wave_unions = bound_unions(accesses, grid, (total - wave) // 2, wave)
     shares = {id(access): len(access.blocks) / counted for access in accesses}
     footprint = sum(unions[id(each)][0] * shares[id(each)] * SECTOR for each in accesses)
     fits = footprint <= cache_bytes
-    dram_read = 0.0
+    dram_read = anywhere = 0.0
     for access in loads if not (fits and warm) else []:
         whole = unions[id(access)][0] * shares[id(access)]
         moved = sum(access.sectors) * scale
         if fits:
             again = whole
-        elif fit_origin(access, grid) is None:  # any sector may still be there
+        elif is_scattered(access, grid):  # any sector may still be there
             again = max(whole, moved * (1.0 - cache_bytes / footprint))
         else:  # the same ranges again and again, one wave of blocks after the other
-            in_wave = count_union(access, grid, (total - wave) // 2, wave)[0] * shares[id(access)]
+            in_wave = wave_unions[id(access)][0] * shares[id(access)]
             kept = max(0.0, 1.0 - in_wave * SECTOR / cache_bytes)
             again = whole + max(in_wave * total / wave - whole, 0.0) * (1.0 - kept)
             again = min(again, max(moved, whole))
-        dram_read += again * 2 * SECTOR * sum(access.pairs) / max(sum(access.sectors), 1)
+        fetched = again * 2 * SECTOR * sum(access.pairs) / max(sum(access.sectors), 1)
+        dram_read += fetched
+        anywhere += fetched if is_scattered(access, grid) else 0.0
     requests = sum(access.requests for access in loads)
     waits = sum(access.waits for access in loads)
     written = sum(unions[id(each)][0] * shares[id(each)] * SECTOR for each in stores)
@@ -199,5 +247,6 @@ def find_traffic(
         miss=waits / requests if requests else 0.0,
         far=0.0 if fits and warm else 1.0,
         lines=sum(access.lines for access in loads) * scale,
+        scattered=anywhere / max(dram_read + (0.0 if fits else written), 1.0),
         known=all(sure for _, sure in unions.values()),
     )

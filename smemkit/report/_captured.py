@@ -130,6 +130,8 @@ class Counted(InModule):
     """A launch that was profiled; times_ms: of a saved report."""
 
     modelled: bool
+    cleared: NotRequired[int]  # bytes that the call has cleared before
+    footprint: NotRequired[list[tuple[int, int, bool, int, int, int, int, int, int, int, int]]]
     counters: dict[str, float | None]
     lines: NotRequired[list[CountedLine]]
     instructions: list[Instruction]

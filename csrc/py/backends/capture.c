@@ -48,6 +48,11 @@ smk_capture_mode smk_capture_mode_now(void)
     return atomic_load_explicit(&watched, memory_order_relaxed) ? SMK_CAPTURE_CHECK : SMK_CAPTURE_OFF;
 }
 
+void smk_capture_note_clear(uint64_t bytes)
+{
+    get_current()->cleared_bytes += bytes;
+}
+
 bool smk_capture_simulates(void)
 {
     return current != NULL && (current->mode == SMK_CAPTURE_PROFILE || current->mode == SMK_CAPTURE_CHECK);
@@ -62,6 +67,8 @@ smk_capture_record *smk_capture_open(smk_capture_mode mode, const char *kernel, 
         return NULL;
     }
     record->mode = mode;
+    record->cleared_bytes = get_current()->cleared_bytes;
+    get_current()->cleared_bytes = 0;
     record->kernel = kernel;
     record->grid = launch->grid;
     record->block = launch->block;

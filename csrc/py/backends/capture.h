@@ -35,6 +35,7 @@ typedef struct smk_capture_record {
     uint32_t line_count;
     smk_check_result check;
     double time_ms;
+    uint64_t cleared_bytes; /* of memory that the call has cleared before the launch */
 } smk_capture_record;
 
 typedef struct smk_capture {
@@ -44,6 +45,7 @@ typedef struct smk_capture {
     bool reverse;                /* CHECK: blocks and warps begin with the last */
     uint64_t padding;            /* CHECK: free bytes between variables, and behind what is allocated meanwhile */
     smk_capture_record *records; /* not yet taken, oldest first */
+    uint64_t cleared_bytes;      /* since the last launch */
 } smk_capture;
 
 /* From here to the end, the launches of the calling thread are captured. Captures do not nest. */
@@ -59,6 +61,9 @@ const smk_capture *smk_capture_current(void);
 
 /* Its mode; SMK_CAPTURE_OFF without one, and CHECK where the process is watched. */
 smk_capture_mode smk_capture_mode_now(void);
+
+/* Notes that the calling thread clears memory for its next launch. */
+void smk_capture_note_clear(uint64_t bytes);
 
 /* Whether a capture demands that the launches of the calling thread run on the simulator; a watch does not. */
 bool smk_capture_simulates(void);

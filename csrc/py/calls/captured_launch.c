@@ -258,18 +258,18 @@ static PyObject *list_samples(const description *d)
     return list;
 }
 
-/* (block, index of the instruction, writes, low, high, sectors, pairs, lines, requests, waits) of each block and access. */
+/* (block, index of the instruction, writes, low, high, sectors, pairs, lines, requests, serial, waits) of each block and access. */
 static PyObject *list_footprint(const description *d)
 {
     const smk_count_result *count = &d->record->count;
     PyObject *list = PyList_New((Py_ssize_t)count->footprint_count);
     for (size_t i = 0; list != NULL && i < count->footprint_count; i++) {
         const smk_footprint_row *from = &count->footprint[i];
-        PyObject *row = Py_BuildValue("(KIOKKKKKKK)", (unsigned long long)from->block, from->access,
-                                      from->writes ? Py_True : Py_False, (unsigned long long)from->low,
-                                      (unsigned long long)from->high, (unsigned long long)from->sectors,
-                                      (unsigned long long)from->pairs, (unsigned long long)from->lines,
-                                      (unsigned long long)from->requests, (unsigned long long)from->waits);
+        PyObject *row = Py_BuildValue(
+            "(KIOKKKKKKKK)", (unsigned long long)from->block, from->access, from->writes ? Py_True : Py_False,
+            (unsigned long long)from->low, (unsigned long long)from->high, (unsigned long long)from->sectors,
+            (unsigned long long)from->pairs, (unsigned long long)from->lines, (unsigned long long)from->requests,
+            (unsigned long long)from->serial, (unsigned long long)from->waits);
         if (row == NULL) {
             Py_CLEAR(list);
         } else {
@@ -289,6 +289,8 @@ static int set_counts(const description *d, PyObject *dict)
         smk_dict_set(dict, "lines", list_lines(d)) < 0 ||
         smk_dict_set(dict, "instructions", list_instructions(d)) < 0 ||
         smk_dict_set(dict, "shared", list_variables(d)) < 0 ||
+        (d->record->cleared_bytes > 0 &&
+         smk_dict_set(dict, "cleared", PyLong_FromUnsignedLongLong(d->record->cleared_bytes)) < 0) ||
         (count->footprint_count > 0 && smk_dict_set(dict, "footprint", list_footprint(d)) < 0)) {
         return -1;
     }

@@ -130,6 +130,9 @@ static smk_status prepare(const smk_execution *execution, uint64_t workspace, sm
     for (size_t i = 0; i < execution->workspace.address_count; i++) {
         execution->workspace.addresses[i].address = workspace + execution->workspace.addresses[i].offset;
     }
+    if (execution->cleared.address != NULL) {
+        smk_capture_note_clear(execution->cleared.bytes);
+    }
     return execution->cleared.address != NULL
                ? execution->backend->clear(*execution->cleared.address, execution->cleared.bytes, error)
                : SMK_OK;

@@ -337,7 +337,7 @@ void smk_access_cost_touch(smk_footprint *footprint, uint32_t number, const smk_
         mask = UINT32_C(1) << smk_bits_first(mask);
     }
     if (mask != 0) {
-        smk_footprint_note(footprint, number, event->kind != SMK_ACCESS_LOAD, warp, address, bytes, mask);
+        smk_footprint_note(footprint, number, event->kind, warp, address, bytes, mask);
     }
 }
 

@@ -166,7 +166,34 @@ static void touch(smk_footprint *f, smk_footprint_row *row, uint64_t line, uint3
     }
 }
 
-void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, uint32_t warp,
+/* The lanes that meet at one address, at most, added up over the sectors of a request. */
+static uint64_t count_serial(const uint64_t address[SMK_WARP_SIZE], uint32_t mask)
+{
+    uint64_t serial = 0;
+    while (mask != 0) {
+        const uint64_t sector = address[smk_bits_first(mask)] >> SECTOR_SHIFT;
+        uint32_t same = 0, most = 0;
+        for (uint32_t left = mask; left != 0; left &= left - 1) {
+            const unsigned lane = smk_bits_first(left);
+            same |= address[lane] >> SECTOR_SHIFT == sector ? UINT32_C(1) << lane : 0;
+        }
+        for (uint32_t left = same; left != 0;) {
+            const uint64_t first = address[smk_bits_first(left)];
+            uint32_t met = 0;
+            for (uint32_t lanes = left; lanes != 0; lanes &= lanes - 1) {
+                const unsigned lane = smk_bits_first(lanes);
+                met |= address[lane] == first ? UINT32_C(1) << lane : 0;
+            }
+            most = smk_bits_count(met) > most ? smk_bits_count(met) : most;
+            left &= ~met;
+        }
+        serial += most;
+        mask &= ~same;
+    }
+    return serial;
+}
+
+void smk_footprint_note(smk_footprint *footprint, uint32_t access, smk_access_kind kind, uint32_t warp,
                         const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask)
 {
     smk_footprint_row *row = &footprint->open[access];
@@ -178,8 +205,10 @@ void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, 
         return;
     }
     if (row->lines == 0) {
-        *row = (smk_footprint_row){footprint->block, access, writes, UINT64_MAX, 0, 0, 0, 0, 0, 0};
+        *row = (smk_footprint_row){
+            .block = footprint->block, .access = access, .writes = kind != SMK_ACCESS_LOAD, .low = UINT64_MAX};
     }
+    row->serial += kind == SMK_ACCESS_ATOMIC ? count_serial(address, mask) : 0;
     for (; mask != 0; mask &= mask - 1) {
         const uint64_t first = address[smk_bits_first(mask)], line = first >> LINE_SHIFT;
         const uint8_t bit = (uint8_t)(1U << (first >> SECTOR_SHIFT & (SECTORS_OF_LINE - 1)));
@@ -232,15 +261,13 @@ void smk_footprint_settle(smk_footprint_row *rows, size_t count)
     if (count > 0) {
         qsort(rows, count, sizeof *rows, compare);
     }
-    for (size_t first = 0, end = 0; first < count; first = end) {
-        uint64_t base = UINT64_MAX;
-        for (end = first; end < count && rows[end].access == rows[first].access; end++) {
-            base = rows[end].low < base ? rows[end].low : base;
-        }
-        base = base >> LINE_SHIFT << LINE_SHIFT;
-        for (size_t i = first; i < end; i++) {
-            rows[i].low -= base;
-            rows[i].high -= base;
-        }
+    uint64_t base = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        base = rows[i].low < base ? rows[i].low : base;
+    }
+    base = base >> LINE_SHIFT << LINE_SHIFT;
+    for (size_t i = 0; i < count; i++) {
+        rows[i].low -= base;
+        rows[i].high -= base;
     }
 }

@@ -4,6 +4,7 @@
 #define SMK_SIM_PROFILE_FOOTPRINT_H
 
 #include "base/launch.h"
+#include "sim/code/observer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@ typedef struct smk_footprint_row {
     uint64_t pairs;     /* the same of 64 aligned bytes, which memory hands out together */
     uint64_t lines;     /* 128-byte lines that the requests of the access name, each request on its own */
     uint64_t requests;
-    uint64_t waits; /* requests of which the warp had not touched some sector before */
+    uint64_t serial; /* of atomics: for each request and sector, the lanes that meet at one address, at most */
+    uint64_t waits;  /* requests of which the warp had not touched some sector before */
 } smk_footprint_row;
 
 /* A set of sectors of one host thread, and the rows of the blocks that it has run. */
@@ -34,15 +36,15 @@ void smk_footprint_close(smk_footprint *footprint); /* accepts NULL */
 void smk_footprint_begin(smk_footprint *footprint, uint64_t block, uint64_t total, uint64_t run);
 
 /* A request of a warp of the block, whose index is below 32. */
-void smk_footprint_note(smk_footprint *footprint, uint32_t access, bool writes, uint32_t warp,
+void smk_footprint_note(smk_footprint *footprint, uint32_t access, smk_access_kind kind, uint32_t warp,
                         const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask);
 
 /* Appends the rows to a list of `count` rows that the caller frees (smk_heap_free); false where memory was or is
  * lacking. */
 bool smk_footprint_collect(smk_footprint *footprint, smk_footprint_row **rows, size_t *count);
 
-/* Sorts rows by access and block, and counts the addresses of an access from the line that is the first of all: then
- * they depend neither on host threads nor on where arrays lie. */
+/* Sorts rows by access and block, and counts addresses from the first line of all: then they depend neither on host
+ * threads nor on where the memory of the launch lies. */
 void smk_footprint_settle(smk_footprint_row *rows, size_t count);
 
 #endif
