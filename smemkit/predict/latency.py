@@ -3,11 +3,12 @@
 A partition issues one instruction a clock. A warp may issue its next instruction when the stall of
 its last one is over and the scoreboards of its wait mask have fallen (the control bits say both),
 when the pipe of the instruction is free, and at a barrier when the other warps of its block have
-come. Of several warps that may issue, the one that has waited longest does. Instructions of the
-load/store unit enter a queue of QUEUE places.
+come. Of several warps that may issue, one of the oldest block does, so that blocks drift apart and
+one computes while another one waits. Instructions of the load/store unit enter a queue of QUEUE
+places.
 
-Not modelled: misses of the instruction cache, conflicts of register banks, order of the warps by
-age. Warps of a block take the same path but for branches that only some of them take.
+Not modelled: misses of the instruction cache, conflicts of register banks. Warps of a block take
+the same path but for branches that only some of them take.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import collections
 import heapq
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import warp_path
@@ -70,6 +71,7 @@ class Latencies:
     `atomic_global`: of atomics that return a value, and of fences. `barrier`: from the last arrival
     to the first instruction behind it. `branch`: clocks that a branch that is taken holds its warp
     beyond its stall. `read`: from service until the operands of a queued instruction may change.
+    `lines`: of loads that are known better, by their lines in the PTX text.
     """
 
     shared: float
@@ -87,6 +89,7 @@ class Latencies:
     barrier: float
     branch: float = 6.0
     read: float = 8.0
+    lines: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -184,13 +187,16 @@ def _extend(short: WarpTimes, long: WarpTimes, steps: float) -> WarpTimes:
 def make_step(each: Instruction, latencies: Latencies, service: Mapping[str, float]) -> Step:
     """An instruction, as a partition with these latencies and pipes treats it."""
     word = each.opcode.partition(".")[0]
-    field = WAITS.get(each.kind)
+    named = WAITS.get(each.kind)
     left = each.operands.rpartition(",")[2].strip() if word == "DEPBAR" else ""
+    latency = getattr(latencies, named) if named else 12.0
+    if named == "global_load":
+        latency = latencies.lines.get(each.ptx_line, latency)
     return Step(
         kind=each.kind,
         queued=each.kind in QUEUED,
         service=service.get(each.opcode, service.get(each.kind, 1.0)),
-        latency=getattr(latencies, field) if field else 12.0,
+        latency=latency,
         stall=float(max(each.stall, 1)),
         write_barrier=each.write_barrier,
         read_barrier=each.read_barrier,
@@ -367,4 +373,4 @@ class _Simulation:
             self._start(warp.block, now + 1.0)
 
 
-LATENCY_NAMES = tuple(field.name for field in fields(Latencies))
+LATENCY_NAMES = tuple(each.name for each in fields(Latencies) if each.name != "lines")

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Triple = tuple[int, int, int]
 
 SECTOR = 32
-FILLED = 0.8  # share of a range that blocks one behind the other fill
 SCATTERED = 8  # lines of an average request from which on its lanes are not neighbours
 POINTS_MOST = 1 << 14  # of blocks whose addresses are computed; of more, evenly spread ones
 
@@ -63,9 +62,7 @@ def collect_accesses(
         found.setdefault((instruction, writes), []).append((block, *rest))
     accesses = []
     for (instruction, writes), parts in sorted(found.items()):
-        blocks, low, high, sectors, pairs, lines, requests, serial, waits = zip(
-            *sorted(parts), strict=True
-        )
+        blocks, low, high, sectors, pairs, *sums = zip(*sorted(parts), strict=True)
         accesses.append(
             Access(
                 instruction,
@@ -75,10 +72,7 @@ def collect_accesses(
                 high,
                 sectors,
                 pairs,
-                sum(lines),
-                sum(requests),
-                sum(serial),
-                sum(waits),
+                *map(sum, sums),
             )
         )
     return accesses
@@ -98,12 +92,25 @@ def fit_origin(access: Access, grid: Triple) -> NDArray[numpy.float64] | None:
     if len(low) < len(used) + 1:
         return None
     chosen = index[:, [*used, 3]]
+    if numpy.linalg.matrix_rank(chosen) < chosen.shape[1]:
+        return None  # such as blocks on a diagonal
     steps, *_ = numpy.linalg.lstsq(chosen, low - low[0], rcond=None)
-    if numpy.abs(chosen @ steps - (low - low[0])).max() > SECTOR:
+    steps[:-1] = numpy.round(steps[:-1])  # addresses are whole numbers, and so is their distance
+    missed = chosen @ steps - (low - low[0])
+    if missed.max() - missed.min() > SECTOR:
         return None
     whole = numpy.zeros(3)
-    whole[used] = numpy.round(steps[:-1])
+    whole[used] = steps[:-1]
     return whole
+
+
+def is_sequence(access: Access) -> bool:
+    """Do the blocks touch ranges one behind the other, in whatever order?"""
+    if len(access.low) < 2:
+        return False
+    extent = sum(access.high) / len(access.high) - sum(access.low) / len(access.low)
+    steps = numpy.diff(sorted(access.low))
+    return bool(steps.min() >= 0.5 * extent and steps.max() <= 1.5 * extent)
 
 
 def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[float, bool]:
@@ -121,7 +128,7 @@ def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[f
     steps = fit_origin(access, grid)
     if steps is None:
         room = max((max(access.high) - min(access.low)) / SECTOR, mine)
-        if mine * len(access.blocks) >= FILLED * room and len(access.blocks) > 1:
+        if is_sequence(access):
             return mine * count, False
         everything = len(access.blocks) >= math.prod(grid)
         return room * -math.expm1(-mine * count / room), everything

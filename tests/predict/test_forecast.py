@@ -99,7 +99,9 @@ def test_rounds_of_blocks():
 def make_access(blocks, low, extent, sectors):
     count = len(blocks)
     high = [each + extent for each in low]
-    return reuse.Access(0, False, blocks, low, high, [sectors] * count, [sectors] * count, 1, 1, 1)
+    return reuse.Access(
+        0, False, blocks, low, high, [sectors] * count, [sectors] * count, 1, 1, 0, 1
+    )
 
 
 def test_blocks_of_one_row_share_what_does_not_move_with_x():
