@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .executed import ExecutedCode
     from .model import LaunchTime
 
-# Of a launch that are counted, where the caller does not say. Evenly spread over a square grid whose
-# side is a power of two, 6 lie neither in one row nor on the diagonal.
+# Of a launch that are counted, where the caller does not say. Evenly spread over a square grid with
+# a power of two as its side, 6 lie neither in one row nor on the diagonal.
 BLOCKS = 6
 CACHES = ("warm", "cold")
 USUAL = 0.15  # of the time: how far a prediction is off where all is known
