@@ -19,6 +19,7 @@ from .cli import (
     mutate,
     occupancy,
     plot,
+    predict,
     profile,
     record,
     run,
@@ -63,6 +64,7 @@ def make_parser() -> Parser:
     variants.add_command(commands)
     run.add_command(commands)
     profile.add_commands(commands)
+    predict.add_command(commands)
     mutate.add_command(commands)
     occupancy.add_command(commands)
     exercise.add_command(commands)

@@ -156,6 +156,39 @@ def _add_command(commands: Commands, name: str, words: str) -> Parser:
         help="a family (gemm), a kernel of it (gemm/tiled), a file (kernel.cu, kernel.ptx), or a "
         "folder with a smemkit.toml",
     )
+    add_call_options(parser)
+    parser.add_argument("--blocks", type=whole(1), help="watch only so many blocks of each launch")
+    add_backend(parser, "cuda: measured time beside the counts (profile)")
+    add_seed(parser, 0, "of random values (default: 0)")
+    parser.add_argument(
+        "--json",
+        type=output_or_stdout,
+        metavar="FILE",
+        help="write it as JSON; - is standard output",
+    )
+    parser.add_argument("--html", type=output_file, metavar="FILE", help="write it as a page")
+    parser.add_argument(
+        "--junit",
+        type=output_file,
+        metavar="FILE",
+        help="write it as JUnit XML, a test case a launch (or claim), for services that run tests",
+    )
+    parser.add_argument(
+        "--sarif",
+        type=output_file,
+        metavar="FILE",
+        help="write what is wrong as SARIF 2.1.0, by line, for code hosts and editors",
+    )
+    add_save(
+        parser,
+        "keep the report: x.html is a page, x.json is read by `smemkit compare` and "
+        "smemkit.load_report (repeatable)",
+    )
+    return parser
+
+
+def add_call_options(parser: Parser) -> None:
+    """Adds the options that say what is called, for make_call."""
     family = _OptionGroup(parser, "of a family")
     family.add("--variant", default="auto", help="default: the fastest")
     family.add(
@@ -185,34 +218,6 @@ def _add_command(commands: Commands, name: str, words: str) -> Parser:
         help="for the compiler, as in --option=-DTILE=16",
     )
     parser.set_defaults(of_a_family=family.usual, of_a_file=file.usual)
-    parser.add_argument("--blocks", type=whole(1), help="watch only so many blocks of each launch")
-    add_backend(parser, "cuda: measured time beside the counts (profile)")
-    add_seed(parser, 0, "of random values (default: 0)")
-    parser.add_argument(
-        "--json",
-        type=output_or_stdout,
-        metavar="FILE",
-        help="write it as JSON; - is standard output",
-    )
-    parser.add_argument("--html", type=output_file, metavar="FILE", help="write it as a page")
-    parser.add_argument(
-        "--junit",
-        type=output_file,
-        metavar="FILE",
-        help="write it as JUnit XML, a test case a launch (or claim), for services that run tests",
-    )
-    parser.add_argument(
-        "--sarif",
-        type=output_file,
-        metavar="FILE",
-        help="write what is wrong as SARIF 2.1.0, by line, for code hosts and editors",
-    )
-    add_save(
-        parser,
-        "keep the report: x.html is a page, x.json is read by `smemkit compare` and "
-        "smemkit.load_report (repeatable)",
-    )
-    return parser
 
 
 def _add_check_options(parser: Parser) -> None:

@@ -179,13 +179,13 @@ static uint64_t count_serial(const uint64_t address[SMK_WARP_SIZE], uint32_t mas
         }
         for (uint32_t left = same; left != 0;) {
             const uint64_t first = address[smk_bits_first(left)];
-            uint32_t met = 0;
+            uint32_t equal = 0;
             for (uint32_t lanes = left; lanes != 0; lanes &= lanes - 1) {
                 const unsigned lane = smk_bits_first(lanes);
-                met |= address[lane] == first ? UINT32_C(1) << lane : 0;
+                equal |= address[lane] == first ? UINT32_C(1) << lane : 0;
             }
-            most = smk_bits_count(met) > most ? smk_bits_count(met) : most;
-            left &= ~met;
+            most = smk_bits_count(equal) > most ? smk_bits_count(equal) : most;
+            left &= ~equal;
         }
         serial += most;
         mask &= ~same;
