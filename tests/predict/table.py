@@ -133,7 +133,7 @@ def write_summary(rows):
     families = dict.fromkeys(row["family"] for row in rows)
     parts = [(name, [row for row in rows if row["family"] == name]) for name in families]
     lines = [
-        "| family | rows | median error | within 30 % | within the range | tau of ladders, median |",
+        "| family | rows | median error | within 30 % | in the range | median tau of ladders |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, members in [*parts, ("**all**", rows)]:
@@ -149,7 +149,7 @@ def write_summary(rows):
 def write_rows(rows):
     """The table of all rows."""
     lines = [
-        "| call | shape | cache | measured [ms] | predicted [ms] | range [ms] | error | limited by |",
+        "| call | shape | cache | measured, ms | predicted, ms | range, ms | error | limit |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for row in rows:
