@@ -5,23 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import smemkit
 
 from .kernel_arguments import FORMS
 from .options import add_seed, output_or_stdout, whole
-from .profile import Options, add_call_options, make_call
+from .profile import CallOptions, add_call_options, make_call
 
 if TYPE_CHECKING:
     from ._types import Commands
 
 
-class PredictOptions(Options):
+class PredictOptions(CallOptions):
     """The command line of `smemkit predict`."""
 
     device: list[str]
-    cache: str
+    cache: Literal["warm", "cold"]
 
 
 def add_command(commands: Commands) -> None:

@@ -60,8 +60,8 @@ class Unjudged(UsageError):
     """Conditions without an answer, because the kernel did not run; exit status 2."""
 
 
-class Options(argparse.Namespace):
-    """The command line of both commands."""
+class CallOptions(argparse.Namespace):
+    """The options that say what is called."""
 
     command: str
     what: str
@@ -79,12 +79,17 @@ class Options(argparse.Namespace):
     backend: Backend | None
     seed: int
     json: str | None
+    of_a_family: dict[str, object]  # from option to its value by default
+    of_a_file: dict[str, object]
+
+
+class Options(CallOptions):
+    """The command line of both commands."""
+
     html: str | None
     junit: str | None
     sarif: str | None
     save: list[str]
-    of_a_family: dict[str, object]  # from option to its value by default
-    of_a_file: dict[str, object]
 
 
 class ProfileOptions(Options):
@@ -321,7 +326,7 @@ def _read_settings(texts: Iterable[str]) -> dict[str, Setting]:
     return settings
 
 
-def _refuse_options(chosen: Options, options: Mapping[str, object], kind: str) -> None:
+def _refuse_options(chosen: CallOptions, options: Mapping[str, object], kind: str) -> None:
     """UsageError where an option is given that says nothing of what is run."""
     for name, usual in options.items():
         if getattr(chosen, name) != usual:
@@ -342,7 +347,7 @@ def _refuse_settings(function: Callable[..., Any], keywords: Mapping[str, Settin
         raise UsageError(f"--set {name}=...: {function.__name__} {taken}")
 
 
-def make_family_call(chosen: Options, rng: numpy.random.Generator) -> Call:
+def make_family_call(chosen: CallOptions, rng: numpy.random.Generator) -> Call:
     """The call of a family, its operands random."""
     _refuse_options(chosen, chosen.of_a_file, "a .cu or .ptx file")
     family = chosen.what
@@ -392,7 +397,7 @@ def open_kernel(path: str, name: str | None, options: Sequence[str]) -> smemkit.
     return module.get_function(name)
 
 
-def make_file_call(chosen: Options, rng: numpy.random.Generator) -> Call:
+def make_file_call(chosen: CallOptions, rng: numpy.random.Generator) -> Call:
     """The call of a kernel of a .cu or .ptx file."""
     _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
     check_source(chosen.what)
@@ -407,7 +412,7 @@ def make_file_call(chosen: Options, rng: numpy.random.Generator) -> Call:
     return Call(kernel, (grid, block, values), {"shared_mem": chosen.shared_mem})
 
 
-def make_call(chosen: Options) -> Call:
+def make_call(chosen: CallOptions) -> Call:
     """The call that the command line asks for."""
     rng = numpy.random.default_rng(chosen.seed)
     family, slash, variant = chosen.what.partition("/")

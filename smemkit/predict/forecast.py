@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core, _progress
 from .cards import find_card
@@ -185,7 +185,7 @@ def predict(
     function: Callable[..., Any],
     *args: Any,
     device: str | Card = "h200",
-    cache: str = "warm",
+    cache: Literal["warm", "cold"] = "warm",
     blocks: int | None = BLOCKS,
     **kwargs: Any,
 ) -> Prediction:
