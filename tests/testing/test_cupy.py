@@ -1,6 +1,7 @@
 """The stand-in of CuPy: arrays, kernels, and the name `cupy` in a run of pytest."""
 
 import doctest
+import importlib
 import os
 import pickle
 
@@ -15,6 +16,9 @@ pytest_plugins = ["pytester"]
 compiled = pytest.mark.skipif(
     not (compile.find_nvrtc() or compile.find_nvcc()), reason="no compiler here"
 )
+# The extension keeps the function of this module that it has called once: runs of pytest in this
+# process must not import the module anew.
+importlib.import_module("smemkit._kernel_code")
 NAMES = """
 ndarray RawKernel RawModule ElementwiseKernel ReductionKernel array asarray asnumpy install
 is_installed uninstall cuda.Device cuda.Stream
@@ -248,7 +252,8 @@ def test_child():
 
 
 @compiled
-def test_a_run_imports_it_as_cupy(pytester):
+def test_a_run_imports_it_as_cupy(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others take seconds to import
     pytester.makeini("[pytest]\n")
     pytester.makepyfile(test_uses=USES)
     before = os.environ.get("PYTHONPATH")

@@ -1,5 +1,6 @@
 """The plugin smemkit.testing in runs of pytest of its own: what passes, fails, and is said."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -12,6 +13,10 @@ pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.skipif(
     not (compile.find_nvrtc() or compile.find_nvcc()), reason="no compiler here"
 )
+
+# The extension keeps the function of this module that it has called once: runs of pytest in this
+# process must not import the module anew.
+importlib.import_module("smemkit._kernel_code")
 
 KERNEL = r"""
 extern "C" __global__ void scale(const float *x, float *y, float a, int n)
@@ -130,8 +135,9 @@ def run(pytester, *args):
 
 
 @pytest.fixture
-def project(pytester):
+def project(pytester, monkeypatch):
     """A folder with the kernel and no tests yet; the settings of this run do not reach it."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others take seconds to import
     pytester.makeini("[pytest]\n")
     (pytester.path / "scale.cu").write_text(KERNEL)
     return pytester
@@ -195,7 +201,8 @@ def test_the_marker_alone_checks_its_tests(project):
 def test_workers_of_xdist_check(project):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
     project.makepyfile(test_launches=LAUNCHES)
-    command = [sys.executable, "-m", "pytest", "-p", "smemkit.testing", "--smemkit-check", "-n1"]
+    command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "smemkit.testing"]
+    command += ["--smemkit-check", "-n1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=project.path, timeout=120)
     assert "3 failed, 5 passed, 1 error" in done.stdout
     assert "launched at test_launches.py:10" in done.stdout
