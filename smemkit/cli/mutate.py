@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SOURCE_NAME = "kernel.cu"  # of CUDA C that was given as a text
 KERNELS = Path(smemkit.__file__).parent / "kernels"
-LIMIT_FACTOR, LIMIT_LEAST_S = 5, 20
+LIMIT_FACTOR, LIMIT_LEAST_S = 5, 60
 WIDTH = 100
 
 
