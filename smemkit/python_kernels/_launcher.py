@@ -57,6 +57,16 @@ def read_arch(arch: int | str | tuple[int, int], function: str) -> int:
     return int(digits)
 
 
+def join_causes(error: BaseException) -> str:
+    """The text of an error and of those that caused it, where they say more."""
+    texts = [str(error)]
+    while error.__cause__ is not None:
+        error = error.__cause__
+        if str(error) not in texts[-1]:
+            texts.append(str(error))
+    return "\n".join(texts)
+
+
 def make_kernel(
     label: str, ptx: str, entry: str, arch: int, *, cooperative: bool = False
 ) -> _core.RawKernel:

@@ -31,6 +31,27 @@ def repair_lines(ptx: str) -> str:
     return "\n".join(kept)
 
 
+def name_callers(ptx: str, library: str) -> str:
+    """Lets code of a library's folder belong to the line that calls it.
+
+    Newer PTX of Triton says by inlined_at which line that is; older says it in a comment alone:
+    "standard.py:191:40 @[ softmax.py:26:30 @[ softmax.py:35:40 ] ]".
+    """
+    files = re.findall(r'^\s*\.file\s+(\d+)\s+"([^"\n]*)"', ptx, re.MULTILINE)
+    inner = {number for number, path in files if path.startswith(library)}
+    own = {os.path.basename(path): number for number, path in files if number not in inner}
+
+    def move(found: re.Match[str]) -> str:
+        frames = re.findall(r"([^\s/]+\.py):(\d+):(\d+)", found[3])
+        if found[2] in inner:
+            for name, line, column in frames[1:]:
+                if name in own:
+                    return f"{found[1]}{own[name]} {line} {column}"
+        return found[0]
+
+    return re.sub(r"^(\s*\.loc\s+)(\d+) \d+ \d+\s*//(.*@\[.*)$", move, ptx, flags=re.MULTILINE)
+
+
 def name_file(ptx: str, path: str) -> str:
     """Names the file of the kernel as it is now.
 

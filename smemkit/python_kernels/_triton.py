@@ -13,8 +13,8 @@ import numpy
 
 from .. import _core
 from ..report.languages import mark_ptx
-from ._launcher import LAUNCH_WORDS, Launcher, make_kernel, read_arch
-from ._lines import name_cells, name_file, repair_lines
+from ._launcher import LAUNCH_WORDS, Launcher, join_causes, make_kernel, read_arch
+from ._lines import name_callers, name_cells, name_file, repair_lines
 from ._triton_types import (
     DIVISOR,
     Slot,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Grid: TypeAlias = int | Sequence[int] | Callable[[dict[str, Any]], int | Sequence[int]]
 
-OLDEST = (3, 3)  # the first whose ASTSource takes constants by name and attributes by path
+OLDEST = (3, 4)  # the first that declares kernels with @triton.autotune without a driver
 WARP = 32
 PACKAGE = "triton"
 ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
@@ -295,7 +295,7 @@ class TritonKernel:
             made = self._triton.compile(source, target=target, options=options)
         except Exception as error:  # of Triton's front end, of its passes, or of ptxas
             raise _core.CompileError(
-                f"{self.name}: Triton {self._triton.__version__}: {error}"
+                f"{self.name}: Triton {self._triton.__version__}: {join_causes(error)}"
             ) from error
         metadata, ptx = made.metadata, made.asm["ptx"]
         if metadata.num_ctas > 1:
@@ -308,7 +308,8 @@ class TritonKernel:
             raise _core.CompileError(f"{self.name}: Triton made PTX without a kernel")
         names = tuple(name for name, slot in slots.items() if not slot.is_constant)
         path = os.path.abspath(self._layers.kernel.fn.__code__.co_filename)
-        ptx = name_cells(name_file(repair_lines(ptx), path))
+        ptx = name_callers(repair_lines(ptx), os.path.dirname(self._triton.__file__))
+        ptx = name_cells(name_file(ptx, path))
         raw = make_kernel(
             self.name,
             mark_ptx(ptx, "Triton", str(self._triton.__version__)),

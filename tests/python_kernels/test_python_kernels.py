@@ -34,7 +34,7 @@ def hide(monkeypatch):
 def test_missing_packages_are_named(hide, monkeypatch):
     hide({"triton": None, "numba": None})
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "99.0")
-    with pytest.raises(smemkit.CompileError, match=r"Triton 3\.3 or newer.*'smemkit\[triton\]'"):
+    with pytest.raises(smemkit.CompileError, match=r"Triton 3\.4 or newer.*'smemkit\[triton\]'"):
         smemkit.from_triton(len)
     with pytest.raises(smemkit.CompileError, match=r"numba-cuda .* newer.*'smemkit\[numba\]'"):
         smemkit.from_numba(len)

@@ -15,6 +15,8 @@ import triton
 from python_kernels import triton_kernels as kernels
 from python_kernels.marked_lines import find_mark
 
+VERSION = tuple(map(int, triton.__version__.split(".")[:2]))
+
 
 @pytest.fixture(autouse=True)
 def fused(monkeypatch):
@@ -159,14 +161,16 @@ def test_bfloat16_without_its_package(rng):
     assert numpy.allclose(c, kept @ kept, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.skipif(
+    VERSION < (3, 6), reason="older Triton does not say which line calls its library"
+)
 def test_library_counts_for_the_line_that_calls_it(rng):
     """What Triton's own tl.max and tl.sum do has no file of its own in a report."""
     grid, args, words, _ = make_softmax(rng)
     report = smemkit.from_triton(kernels.softmax)[grid].profile(*args, **words)
     files = {line.file for line in report.lines}
     assert kernels.__file__ in files
-    if tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 6):  # older: no call is known
-        assert files <= {kernels.__file__, "ptx"}
+    assert files <= {kernels.__file__, "ptx"}
     barriers = {line.text for line in report.lines if line.counters["barrier.count"]}
     assert barriers <= {
         "top = tl.exp(row - tl.max(row, axis=0))",
@@ -233,16 +237,14 @@ def test_constants_none_bool_and_one():
     assert seen.tolist() == [1, 2, 3]
 
 
-def test_numbers_of_16_bits_and_signs_of_zero():
-    x = numpy.zeros(3, "float32")
-    for sign in (1.0, -1.0):
-        types = {"x": "*fp32", "half": "fp16", "brain": "bf16"}
-        kernel = smemkit.from_triton(kernels.fill, types, {"SIGN": sign * numpy.inf})
-        kernel[(1,)](x, 0.1, -2.5)
-        assert x[0] == numpy.float16(0.1) and x[1] == -2.5
-        assert numpy.signbit(x[2]) == (sign < 0)
+def test_numbers_of_16_bits():
+    x = numpy.zeros(2, "float32")
+    kernel = smemkit.from_triton(kernels.fill, {"x": "*fp32", "half": "fp16", "brain": "bf16"})
+    kernel[(1,)](x, 0.1, -2.5)
+    assert x.tolist() == [numpy.float16(0.1), -2.5]
 
 
+@pytest.mark.skipif(VERSION < (3, 6), reason="older Gluon asks the driver for the GPU")
 def test_gluon():
     gluon = pytest.importorskip("triton.experimental.gluon")
     language = gluon.language

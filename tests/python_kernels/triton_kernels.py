@@ -226,7 +226,6 @@ def count_up(x, n):
 
 
 @triton.jit
-def fill(x, half, brain, SIGN: tl.constexpr):
+def fill(x, half, brain):
     tl.store(x, half.to(tl.float32))
     tl.store(x + 1, brain.to(tl.float32))
-    tl.store(x + 2, 1.0 / SIGN)
