@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .machine_code import Instruction
 
 QUEUE = 8  # instructions of the load/store unit that wait in a partition
-EVENTS = 20_000  # instructions that a simulation issues, about
+EVENTS = 12_000  # instructions that a simulation issues, about
 PATHS = 8  # different paths of warps
 # Class -> the field of Latencies, of what a scoreboard waits for.
 WAITS = {
@@ -248,6 +248,9 @@ class _Simulation:
         self.alive: dict[int, int] = {}
         self.left = self.slots * (self.rounds - 1)
         self.free: dict[str, float] = {}
+        self.blocked: dict[str, collections.deque[_Warp]] = collections.defaultdict(
+            collections.deque
+        )
         for block in range(self.slots):
             self._start(block, 0.0)
         return self._issue()
@@ -288,17 +291,32 @@ class _Simulation:
                 heapq.heappush(ready, (warp.age, number, warp))
             _, _, warp = heapq.heappop(ready)
             step = warp.path[warp.at]
-            free = self.free.get("queue" if step.queued else step.kind, 0.0)
-            start = free - QUEUE * step.service if step.queued else free
+            pipe = "queue" if step.queued else step.kind
+            start, line = self._find_start(step), self.blocked[pipe]
             if start > clock + 1e-9:
                 warp.reason = f"pipe.{step.kind}"
-                self._push(warp, start)
+                if not line or line[0] is not warp:
+                    line.append(warp)
+                if line[0] is warp:  # the others of the line wait for it to go
+                    self._push(warp, start)
                 continue
             now, clock, issued = clock, clock + 1.0, issued + 1.0
+            first = bool(line) and line[0] is warp
             end = max(end, self._execute(warp, step, now))
+            if first:
+                line.popleft()
+                if line:
+                    following = line[0]
+                    self._push(following, self._find_start(following.path[following.at]))
         clocks = max(end, clock)
         lost["exit"] += clocks - clock
         return WarpTimes(self.slots * self.block, self.rounds, clocks, issued, dict(lost))
+
+    def _find_start(self, step: Step) -> float:
+        """When the pipe of an instruction takes it."""
+        if step.queued:
+            return self.free.get("queue", 0.0) - QUEUE * step.service
+        return self.free.get(step.kind, 0.0)
 
     def _execute(self, warp: _Warp, step: Step, now: float) -> float:
         """Effects of an instruction that is issued now; when the warp is done with it."""
