@@ -116,9 +116,8 @@ Limits
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
-  - mma.sync and wmma of integers of 4 bits, of bits, of sparse matrices, in f16 of shape m8n8k4, in
-    f64 with directed rounding; stmatrix: use products of f16, bf16, tf32, f64 or 8-bit integers;
-    store fragments lane by lane
+  - mma.sync of sparse matrices and in f16 of shape m8n8k4, wmma of integers of 4 bits and of bits,
+    and stmatrix: use mma.sync of dense matrices; store fragments lane by lane
   - floats of 6 and 4 bits and scales (cuda_fp6.h, cuda_fp4.h), and products of 8-bit floats:
     compile with the option -arch=compute_90, where the headers convert them by integers
   - cudaMalloc and cudaFree in a kernel: call malloc and free there

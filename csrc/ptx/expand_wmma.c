@@ -483,8 +483,11 @@ static smk_status multiply_tile(wmma *w, product *p, unsigned row, unsigned colu
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
             smk_expand_modifier(&made, words[i]);
         }
-        if (has(w, SMK_MODIFIER_SATFINITE)) {
-            smk_expand_modifier(&made, SMK_MODIFIER_SATFINITE);
+        const smk_modifier passed[] = {SMK_MODIFIER_SATFINITE, SMK_MODIFIER_RZ, SMK_MODIFIER_RM, SMK_MODIFIER_RP};
+        for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
+            if (has(w, passed[i])) {
+                smk_expand_modifier(&made, passed[i]);
+            }
         }
         for (unsigned i = 0; i < 4; i++) {
             smk_expand_type(&made, p->types[i]);

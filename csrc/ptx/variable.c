@@ -47,6 +47,7 @@ static unsigned vector_width(const smk_parser *parser)
 static bool is_declarable(smk_type type)
 {
     switch (type) {
+    case SMK_TYPE_B1:
     case SMK_TYPE_U2:
     case SMK_TYPE_S2:
     case SMK_TYPE_U4:

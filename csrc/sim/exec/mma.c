@@ -23,9 +23,15 @@ uint32_t smk_mma_flags(const smk_instruction *instruction)
 {
     static const uint32_t of_type[] = {[1] = SMK_MMA_SIGNED_A, [2] = SMK_MMA_SIGNED_B};
     uint32_t flags = smk_module_has(instruction, SMK_MODIFIER_SATFINITE) ? SMK_MMA_SATURATES : 0;
+    flags |= smk_module_has(instruction, SMK_MODIFIER_AND) ? SMK_MMA_AND : 0;
+    flags |= smk_module_has(instruction, SMK_MODIFIER_RZ)   ? SMK_MMA_TO_ZERO
+             : smk_module_has(instruction, SMK_MODIFIER_RM) ? SMK_MMA_DOWN
+             : smk_module_has(instruction, SMK_MODIFIER_RP) ? SMK_MMA_UP
+                                                            : 0;
     for (unsigned i = 0, types = 0; i < instruction->word_count && types < 3; i++) {
         if (instruction->words[i].is_type) {
-            flags |= instruction->words[i].value == SMK_TYPE_S8 ? of_type[types] : 0;
+            const uint8_t type = instruction->words[i].value;
+            flags |= type == SMK_TYPE_S8 || type == SMK_TYPE_S4 ? of_type[types] : 0;
             types++;
         }
     }
@@ -35,7 +41,8 @@ uint32_t smk_mma_flags(const smk_instruction *instruction)
 /* The index of the form, or SMK_MMA_COUNT. */
 static unsigned find_form(const smk_instruction *instruction)
 {
-    const smk_type type = instruction->source_type == SMK_TYPE_U8 ? SMK_TYPE_S8 : (smk_type)instruction->source_type;
+    const smk_type source = (smk_type)instruction->source_type;
+    const smk_type type = source == SMK_TYPE_U8 ? SMK_TYPE_S8 : source == SMK_TYPE_U4 ? SMK_TYPE_S4 : source;
     unsigned i = 0;
     while (i < SMK_MMA_COUNT && (type != forms[i].type || instruction->type != forms[i].sum ||
                                  !smk_module_has(instruction, forms[i].shape))) {

@@ -1,7 +1,7 @@
 /* mma: products of small matrices that are distributed over the lanes of a warp.
  *
  * The distribution of elements, with g = lane / 4 and t = lane % 4. A register of 32 bits holds two elements of 16
- * bits, or four of 8 bits, that are neighbours in k; a block of k is what the 4 lanes of a group hold in one register.
+ * bits, four of 8 bits, eight of 4 bits or 32 bits, that are neighbours in k; a block of k is what the 4 lanes of a group hold in one register.
  *   a    register r: row g + 8 * (r % 2), block r / 2 of k (with 8 rows: row g, block r); in a block, k goes up with t
  *   b    register r: column g, block r of k
  *   c d  register r: row g + 8 * (r / 2), column 2 * t + r % 2; in f16 register r holds row g + 8 * r, columns 2 * t
@@ -22,12 +22,20 @@ enum {
     SMK_MMA_COLUMNS = 8,
     SMK_MMA_ROWS_MAX = 16,
     SMK_MMA_DEPTH_MAX = 16,         /* of floats */
-    SMK_MMA_INTEGER_DEPTH_MAX = 32, /* of integers */
+    SMK_MMA_INTEGER_DEPTH_MAX = 64, /* of integers */
     SMK_MMA_REGISTERS_MAX = 20      /* of d, a, b and c */
 };
 
-/* Products of integers, as operation.count says. */
-enum { SMK_MMA_SIGNED_A = 1, SMK_MMA_SIGNED_B = 2, SMK_MMA_SATURATES = 4 };
+/* Products of integers, of bits (ands or exclusive ors) and of doubles, as operation.count says. */
+enum {
+    SMK_MMA_SIGNED_A = 1,
+    SMK_MMA_SIGNED_B = 2,
+    SMK_MMA_SATURATES = 4,
+    SMK_MMA_AND = 8,
+    SMK_MMA_TO_ZERO = 16,
+    SMK_MMA_DOWN = 32,
+    SMK_MMA_UP = 64
+};
 
 /* Those flags of an mma. */
 uint32_t smk_mma_flags(const smk_instruction *instruction);

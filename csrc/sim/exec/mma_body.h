@@ -7,7 +7,17 @@
 #include "sim/exec/mma.h"
 #include "sim/exec/mma_math.h"
 
+#include "sim/code/bits.h"
+
+#include <fenv.h>
+
 enum { GROUP = 4, COLUMNS = SMK_MMA_COLUMNS };
+
+#if defined(__GNUC__)
+#define SMK_MMA_APART __attribute__((noinline))
+#else
+#define SMK_MMA_APART
+#endif
 
 static const smk_mma_format format_F16 = {5, 10, 0};
 static const smk_mma_format format_BF16 = {8, 7, 0};
@@ -190,8 +200,9 @@ SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op
     return op + 1;
 }
 
-/* Double precision: fused products, k ascending. */
-SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
+/* Double precision: fused products, k ascending. Not inlined, so that they are rounded as multiply_rounded says. */
+static SMK_MMA_APART const smk_operation *multiply_double(smk_warp *warp, const smk_operation *op, unsigned rows,
+                                                          unsigned depth)
 {
     const uint32_t mask = smk_operation_mask(warp, op);
     if (mask != UINT32_MAX) {
@@ -227,14 +238,31 @@ SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operat
     return op + 1;
 }
 
-/* The elements of 8 bits of one register, 4 of each group, as numbers: numbers[group * stride + k]. */
-SMK_INLINE void unpack_bytes(const uint32_t *words, bool is_signed, unsigned stride, int16_t *numbers)
+/* The same in the rounding of the instruction. */
+static const smk_operation *multiply_rounded(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
 {
+    const int mode = (op->count & SMK_MMA_TO_ZERO) != 0 ? FE_TOWARDZERO
+                     : (op->count & SMK_MMA_DOWN) != 0  ? FE_DOWNWARD
+                     : (op->count & SMK_MMA_UP) != 0    ? FE_UPWARD
+                                                        : FE_TONEAREST;
+    if (mode == FE_TONEAREST) {
+        return multiply_double(warp, op, rows, depth);
+    }
+    const int before = fegetround();
+    (void)fesetround(mode);
+    const smk_operation *next = multiply_double(warp, op, rows, depth);
+    (void)fesetround(before);
+    return next;
+}
+
+/* The elements of 8 or 4 bits of one register, of each group's 4 lanes, as numbers: numbers[group * stride + k]. */
+SMK_INLINE void unpack_integers(const uint32_t *words, unsigned bits, bool is_signed, unsigned stride, int16_t *numbers)
+{
+    const unsigned held = 32 / bits, mask = (1U << bits) - 1, sign = is_signed ? 1U << (bits - 1) : 0;
     for (unsigned group = 0; group < 8; group++) {
-        uint8_t bytes[GROUP * GROUP];
-        memcpy(bytes, words + GROUP * group, sizeof bytes);
-        for (unsigned k = 0; k < GROUP * GROUP; k++) {
-            numbers[group * stride + k] = (int16_t)(is_signed ? (bytes[k] ^ 0x80) - 0x80 : bytes[k]);
+        for (unsigned k = 0; k < GROUP * held; k++) {
+            const unsigned field = words[GROUP * group + k / held] >> k % held * bits & mask;
+            numbers[group * stride + k] = (int16_t)((int)(field ^ sign) - (int)sign);
         }
     }
 }
@@ -246,26 +274,27 @@ SMK_INLINE uint32_t narrow_integer(int64_t sum, bool saturates)
     return (uint32_t)(saturates ? held : sum);
 }
 
-/* Integers of 8 bits: the products of one element of d fit in 32 bits; c may carry their sum beyond. */
-SMK_INLINE const smk_operation *multiply_integer(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
+/* Integers of 8 or 4 bits: the products of one element of d fit in 32 bits; c may carry their sum beyond. */
+SMK_INLINE const smk_operation *multiply_integer(smk_warp *warp, const smk_operation *op, unsigned bits, unsigned rows,
+                                                 unsigned depth)
 {
     const uint32_t mask = smk_operation_mask(warp, op);
     if (mask != UINT32_MAX) {
         return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
     }
-    enum { BLOCK = GROUP * GROUP, DEPTH_MAX = SMK_MMA_INTEGER_DEPTH_MAX };
-    const unsigned blocks = depth / BLOCK, high = rows / 8;
+    enum { DEPTH_MAX = SMK_MMA_INTEGER_DEPTH_MAX };
+    const unsigned block = GROUP * 32 / bits, blocks = depth / block, high = rows / 8;
     const uint32_t *registers = op->u.detail->rows;
     const uint32_t *of_a = registers + rows / 4, *of_b = of_a + high * blocks, *of_c = of_b + blocks;
     int16_t a[SMK_MMA_ROWS_MAX * DEPTH_MAX], columns[COLUMNS * DEPTH_MAX];
     int32_t b[DEPTH_MAX * COLUMNS];
     uint32_t c[SMK_MMA_ROWS_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
     for (unsigned r = 0; r < high * blocks; r++) {
-        unpack_bytes(SMK_ROW(const uint32_t, warp, of_a[r]), op->count & SMK_MMA_SIGNED_A, depth,
-                     a + r % high * 8 * depth + r / high * BLOCK);
+        unpack_integers(SMK_ROW(const uint32_t, warp, of_a[r]), bits, op->count & SMK_MMA_SIGNED_A, depth,
+                     a + r % high * 8 * depth + r / high * block);
     }
     for (unsigned r = 0; r < blocks; r++) {
-        unpack_bytes(SMK_ROW(const uint32_t, warp, of_b[r]), op->count & SMK_MMA_SIGNED_B, depth, columns + r * BLOCK);
+        unpack_integers(SMK_ROW(const uint32_t, warp, of_b[r]), bits, op->count & SMK_MMA_SIGNED_B, depth, columns + r * block);
     }
     for (unsigned k = 0; k < depth; k++) {
         for (unsigned column = 0; column < COLUMNS; column++) {
@@ -289,12 +318,40 @@ SMK_INLINE const smk_operation *multiply_integer(smk_warp *warp, const smk_opera
     return op + 1;
 }
 
+/* Bits: d counts those that are set in both, or in one of both. */
+SMK_INLINE const smk_operation *multiply_bits(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
+{
+    const uint32_t mask = smk_operation_mask(warp, op);
+    if (mask != UINT32_MAX) {
+        return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
+    }
+    const unsigned blocks = depth / (GROUP * 32), high = rows / 8;
+    const uint32_t *registers = op->u.detail->rows;
+    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + high * blocks, *of_c = of_b + blocks;
+    uint32_t d[SMK_MMA_ROWS_MAX * COLUMNS];
+    gather_c(warp, of_c, rows, d);
+    for (unsigned row = 0; row < rows; row++) {
+        for (unsigned column = 0; column < COLUMNS; column++) {
+            uint32_t *sum = &d[row * COLUMNS + position_of(column)];
+            for (unsigned k = 0; k < blocks * GROUP; k++) {
+                const uint32_t a = SMK_ROW(const uint32_t, warp, of_a[k / GROUP * high + row / 8])[row % 8 * GROUP + k % GROUP];
+                const uint32_t b = SMK_ROW(const uint32_t, warp, of_b[k / GROUP])[column * GROUP + k % GROUP];
+                *sum += smk_bits_count((op->count & SMK_MMA_AND) != 0 ? a & b : a ^ b);
+            }
+        }
+    }
+    scatter_d(warp, registers, rows, d);
+    return op + 1;
+}
+
 /* One function for each row of the table, so that the compiler knows the shape. */
 #define MULTIPLY_F16(sum, rows, depth) multiply(warp, op, format_F16, 2, SUM_##sum, rows, depth)
 #define MULTIPLY_BF16(sum, rows, depth) multiply(warp, op, format_BF16, 2, SUM_##sum, rows, depth)
 #define MULTIPLY_TF32(sum, rows, depth) multiply(warp, op, format_TF32, 1, SUM_##sum, rows, depth)
-#define MULTIPLY_S8(sum, rows, depth) multiply_integer(warp, op, rows, depth)
-#define MULTIPLY_F64(sum, rows, depth) multiply_double(warp, op, rows, depth)
+#define MULTIPLY_S8(sum, rows, depth) multiply_integer(warp, op, 8, rows, depth)
+#define MULTIPLY_S4(sum, rows, depth) multiply_integer(warp, op, 4, rows, depth)
+#define MULTIPLY_B1(sum, rows, depth) multiply_bits(warp, op, rows, depth)
+#define MULTIPLY_F64(sum, rows, depth) multiply_rounded(warp, op, rows, depth)
 
 #define SMK_MMA(id, shape, type, sum, rows, depth)                                                                     \
     static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
