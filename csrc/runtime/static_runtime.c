@@ -225,8 +225,9 @@ static int count_objects(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-/* Leads the runtimes of libraries that have been loaded since this was called last. */
-static void lead_libraries(void)
+/* Leads the runtimes of libraries that have been loaded since this was called last. Never inlined: its variables would
+ * keep dlsym from ending with a jump. */
+__attribute__((noinline)) static void lead_libraries(void)
 {
     char folder[PATH_BYTES];
     unsigned long long count = 0;
