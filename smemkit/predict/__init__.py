@@ -5,9 +5,7 @@ Prediction; smemkit.card(name) says how fast a card is, and cards() which ones t
 """
 
 from .._public import publish
-from .cards import Card
-from .cards import find_card as card
-from .cards import list_cards as cards
+from .cards import Card, card, cards
 from .executed import ExecutedCode
 from .forecast import predict
 from .latency import Latencies, WarpTimes

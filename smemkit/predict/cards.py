@@ -136,7 +136,35 @@ def list_cards() -> list[str]:
     return [owner for owner in _collect() if not owner[0].isdecimal()]
 
 
-def find_card(name: str | Card) -> Card:
+def cards() -> list[str]:
+    """The cards that smemkit.predict knows.
+
+    Parameters
+    ----------
+    None.
+
+    Shapes
+    ------
+    None: it lists a table.
+
+    Returns
+    -------
+    list of str: names, as smemkit.card takes them.
+
+    Raises
+    ------
+    Nothing.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> "RTX 4090" in smemkit.cards()
+    True
+    """
+    return list_cards()
+
+
+def card(name: str | Card) -> Card:
     """The card of that name; a Card is returned as it is.
 
     Parameters
@@ -163,6 +191,11 @@ def find_card(name: str | Card) -> Card:
     >>> smemkit.card("t4").multiprocessors
     40.0
     """
+    return find_card(name)
+
+
+def find_card(name: str | Card) -> Card:
+    """The card of that name; errors as those of `card`."""
     if isinstance(name, Card):
         return name
     if not isinstance(name, str):

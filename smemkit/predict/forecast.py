@@ -230,7 +230,7 @@ def predict(
     >>> column = smemkit.predict(smemkit.gemm, a, a, variant="column", device="h200")
     >>> padded = smemkit.predict(smemkit.gemm, a, a, variant="column_padded", device="h200")
     >>> column.limited_by, column.time_ms > 2 * padded.time_ms
-    ('latency', True)
+    ('shared', True)
     """
     if not callable(function):
         raise _core.ArgumentTypeError(
