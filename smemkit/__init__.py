@@ -64,6 +64,8 @@ SMEMKIT_RUN_CARD   The GPU that a program under `smemkit run` sees; its --card s
 SMEMKIT_RUN_MODE   "check" or "profile": what is done beside running.
 SMEMKIT_RUN_REPORT The file to which the program adds what the command reports.
 SMEMKIT_MUTATION   The folder by which `smemkit mutate` puts mutants in place of kernels.
+SMEMKIT_COVERAGE   A file: each process counts which lines of kernels it executes, and leaves it in
+                   a file of that name and its number. `smemkit coverage run` sets it.
 SMEMKIT_NCU        The Nsight Compute that `smemkit compare` runs.
 SMEMKIT_ARCHES     Building: GPU architectures, "90" or "75 80 90 100 120" (the default).
 SMEMKIT_WERROR     Building: "1" makes warnings of the C compiler errors.
@@ -224,6 +226,7 @@ from ._core import (
 from ._version import __version__
 from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .config import show_config
+from .cover import coverage
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
 from .predict import card, cards, predict
@@ -279,6 +282,7 @@ __all__ = [
     "cards",
     "check",
     "counters",
+    "coverage",
     "device_info",
     "devices",
     "empty",
@@ -324,6 +328,7 @@ _LATER = ("bench", "plot", "probe", "testing")
 _PACKAGES = (
     "bench",
     "compile",
+    "cover",
     "functions",
     "lessons",
     "plot",
@@ -336,6 +341,7 @@ _PACKAGES = (
 if typing.TYPE_CHECKING:
     from . import bench as bench
     from . import compile as compile
+    from . import cover as cover
     from . import lessons as lessons
     from . import plot as plot
     from . import probe as probe

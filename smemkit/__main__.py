@@ -12,6 +12,7 @@ import smemkit
 from .cli import (
     bench,
     compare,
+    coverage,
     demo,
     dev,
     exercise,
@@ -66,6 +67,7 @@ def make_parser() -> Parser:
     profile.add_commands(commands)
     predict.add_command(commands)
     mutate.add_command(commands)
+    coverage.add_command(commands)
     occupancy.add_command(commands)
     exercise.add_command(commands)
     bench.add_commands(commands)

@@ -651,13 +651,6 @@ static smk_status parse_guard(smk_parser *parser, smk_instruction *instruction)
     return SMK_OK;
 }
 
-/* Source locations are kept of instructions that can diverge or synchronise threads. */
-static bool has_slot(const smk_instruction *instruction)
-{
-    smk_class class = smk_opcode_class(instruction);
-    return class == SMK_CLASS_BRANCH || class == SMK_CLASS_CALL || class == SMK_CLASS_BARRIER;
-}
-
 smk_status smk_instruction_parse(smk_parser *parser)
 {
     smk_statement statement;
@@ -670,9 +663,7 @@ smk_status smk_instruction_parse(smk_parser *parser)
     }
     SMK_TRY(parse_opcode(parser, &statement));
     SMK_TRY(parse_words(parser, &statement));
-    if (has_slot(instruction)) {
-        SMK_TRY(smk_loc_location(parser, &instruction->source_location));
-    }
+    SMK_TRY(smk_loc_location(parser, &instruction->source_location));
     if (instruction->opcode == SMK_OPCODE_CALL) {
         SMK_TRY(smk_call_parse(parser, &statement));
     } else {

@@ -125,7 +125,7 @@ typedef struct smk_instruction {
     uint32_t column;
     uint32_t source_file;     /* index into smk_module.files, or SMK_NO_INDEX */
     uint32_t source_line;     /* 0: not known */
-    uint32_t source_location; /* index + 1 into smk_module.locations, of branches, calls and barriers; 0: not known */
+    uint32_t source_location; /* index + 1 into smk_module.locations; 0: not known */
     uint64_t has[4];          /* bit set of smk_modifier */
     smk_word words[SMK_WORDS_MAX];
     smk_operand operands[SMK_OPERANDS_MAX]; /* destination first, as written. A call has three:
@@ -135,7 +135,8 @@ typedef struct smk_instruction {
 
 /* The source location of an instruction by its own .loc, and where that was inlined. */
 typedef struct smk_source_location {
-    uint32_t file, line, column; /* as .loc has them */
+    uint32_t file; /* index into smk_module.files; SMK_NO_INDEX: not known */
+    uint32_t line, column;
     uint32_t outer;              /* index + 1 of the location of the inlined call; 0: none */
 } smk_source_location;
 

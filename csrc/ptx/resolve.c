@@ -93,6 +93,14 @@ static bool start(fixer *fix)
     return true;
 }
 
+static void fix_locations(const fixer *fix)
+{
+    smk_module *module = fix->parser->module;
+    for (uint32_t i = 0; i < module->location_count; i++) {
+        module->locations[i].file = file_index(fix, &module->locations[i].file);
+    }
+}
+
 static void fix_relocations(const fixer *fix)
 {
     for (uint32_t i = 0; i < fix->parser->module->variable_count; i++) {
@@ -153,6 +161,7 @@ static smk_status resolve(fixer *fix)
     if (functions == NULL || variables == NULL || files == NULL || module->locations == NULL || !start(fix)) {
         return smk_parse_memory(parser);
     }
+    fix_locations(fix);
     SMK_TRY(smk_alias_resolve(parser, fix->same));
     if (parser->functions.count != 0) {
         memcpy(functions, parser->functions.items, parser->functions.count * sizeof *functions);

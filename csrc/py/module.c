@@ -25,6 +25,7 @@
 #include "py/queries/internals.h"
 #include "py/queries/internals_bus.h"
 #include "py/queries/internals_calculator.h"
+#include "py/queries/internals_coverage.h"
 #include "py/queries/internals_fusion.h"
 #include "py/queries/internals_pickle.h"
 #include "py/queries/internals_ptx.h"
@@ -59,6 +60,7 @@ static PyMethodDef *const tables[] = {
     smk_internals_calculator_methods,
     smk_internals_fusion_methods,
     smk_internals_pickle_methods,
+    smk_internals_coverage_methods,
     smk_internals_ptx_methods,
     smk_internals_registry_methods,
     smk_describe_ptx_methods,

@@ -16,6 +16,10 @@
 smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_program **program, smk_error *error);
 void smk_program_free(smk_program *program); /* accepts NULL */
 
+/* The CUDA C that the module was made of, and the folder of its files with relative names, which coverage
+ * (sim/code/coverage.h) reports; each may be NULL. They must outlive the program. */
+void smk_program_set_source(smk_program *program, const char *source, const char *folder);
+
 /* Resources of an entry, for launches. */
 typedef struct smk_program_attributes {
     size_t shared_bytes;  /* static shared memory a block */

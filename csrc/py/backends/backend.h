@@ -22,9 +22,11 @@ typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COU
 
 /* The sources that a machine loads code from. They must outlive the code. */
 typedef struct smk_backend_image {
-    const char *ptx;          /* terminated by a NUL */
-    const void *fatbin;       /* NULL where there is none */
-    const char *origin;       /* the compiler that made the PTX, for messages; NULL where it is not known */
+    const char *ptx;    /* terminated by a NUL */
+    const void *fatbin; /* NULL where there is none */
+    const char *origin; /* the compiler that made the PTX, for messages; NULL where it is not known */
+    const char *source; /* the CUDA C of the PTX, and the folder of its files: smk_program_set_source */
+    const char *folder;
     const smk_module *module; /* the same text parsed; for the simulator */
 } smk_backend_image;
 

@@ -288,6 +288,7 @@ static smk_status load(const smk_backend_image *image, const char *entry, smk_ba
         unload((smk_backend_code *)(void *)created);
         return status;
     }
+    smk_program_set_source(created->program, image->source, image->folder);
     *code = (smk_backend_code *)(void *)created;
     return SMK_OK;
 }

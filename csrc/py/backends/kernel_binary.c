@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "base/mutation.h"
+#include "sim/code/coverage.h"
 
 #include <string.h>
 
@@ -41,18 +42,42 @@ void smk_kernel_binary_free(smk_kernel_binary *binary)
     smk_heap_free(binary->ptx);
     smk_heap_free(binary->fatbin);
     smk_heap_free(binary->origin);
+    smk_heap_free(binary->source);
+    smk_heap_free(binary->folder);
     smk_heap_free(binary);
+}
+
+static smk_status copy_text(const char *text, char **copy, smk_error *error)
+{
+    if (text == NULL) {
+        return SMK_OK;
+    }
+    const size_t length = strlen(text);
+    *copy = smk_heap_allocate(length + 1, 1);
+    if (*copy == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
+    }
+    memcpy(*copy, text, length);
+    return SMK_OK;
 }
 
 smk_status smk_kernel_binary_set_origin(smk_kernel_binary *binary, const char *origin, smk_error *error)
 {
-    const size_t length = strlen(origin);
-    binary->origin = smk_heap_allocate(length + 1, 1);
-    if (binary->origin == NULL) {
-        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
-    }
-    memcpy(binary->origin, origin, length);
-    return SMK_OK;
+    return copy_text(origin, &binary->origin, error);
+}
+
+smk_status smk_kernel_binary_set_source(smk_kernel_binary *binary, const char *source, const char *folder,
+                                        smk_error *error)
+{
+    smk_status status = copy_text(source, &binary->source, error);
+    return status == SMK_OK ? copy_text(folder, &binary->folder, error) : status;
+}
+
+/* Lets coverage know of kernels that nobody launches. */
+static smk_status note_coverage(const smk_kernel_binary *binary, const smk_module *module, smk_error *error)
+{
+    smk_coverage_module *found = NULL;
+    return smk_coverage_find(module, binary->source, binary->folder, &found, error);
 }
 
 /* Two threads may do the work at once; one result is kept and the other freed. That is cheaper than a lock that a
@@ -72,7 +97,7 @@ smk_status smk_kernel_binary_module(smk_kernel_binary *binary, const smk_module 
         }
     }
     *module = present;
-    return SMK_OK;
+    return smk_coverage_is_on() ? note_coverage(binary, present, error) : SMK_OK;
 }
 
 smk_status smk_kernel_binary_code(smk_kernel_binary *binary, const smk_backend *backend, const char *entry,
@@ -80,7 +105,11 @@ smk_status smk_kernel_binary_code(smk_kernel_binary *binary, const smk_backend *
 {
     smk_backend_code *created = NULL, *present = atomic_load(&binary->code[backend->id]);
     if (present == NULL) {
-        smk_backend_image image = {.ptx = binary->ptx, .fatbin = binary->fatbin, .origin = binary->origin};
+        smk_backend_image image = {.ptx = binary->ptx,
+                                   .fatbin = binary->fatbin,
+                                   .origin = binary->origin,
+                                   .source = binary->source,
+                                   .folder = binary->folder};
         smk_status status = SMK_OK;
         if (backend->id == SMK_BACKEND_SIM) {
             status = smk_kernel_binary_module(binary, &image.module, error);

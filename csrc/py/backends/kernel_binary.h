@@ -10,6 +10,7 @@ typedef struct smk_kernel_binary {
     char *ptx; /* terminated by a NUL */
     size_t ptx_length;
     void *fatbin;               /* NULL where there is none */
+    char *source, *folder;      /* what coverage reports of them (smk_program_set_source); NULL: not known */
     char *origin;               /* the compiler that made the PTX, for messages; NULL where that is not known */
     smk_module *_Atomic module; /* NULL until it was needed */
     smk_backend_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
@@ -21,8 +22,10 @@ smk_status smk_kernel_binary_create(char *ptx, size_t ptx_length, void *fatbin, 
                                     smk_error *error);
 void smk_kernel_binary_free(smk_kernel_binary *binary); /* accepts NULL */
 
-/* Copies the text. To be called before the binary is used. */
+/* Copy the texts, each of which may be NULL. To be called before the binary is used. */
 smk_status smk_kernel_binary_set_origin(smk_kernel_binary *binary, const char *origin, smk_error *error);
+smk_status smk_kernel_binary_set_source(smk_kernel_binary *binary, const char *source, const char *folder,
+                                        smk_error *error);
 
 /* The parsed text, and the code that a machine has loaded: made at the first call, then kept. Any number of threads may
  * call at once; none needs the GIL. */

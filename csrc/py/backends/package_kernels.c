@@ -81,6 +81,17 @@ smk_status smk_package_kernels_read(const smk_state *state, const smk_variant *v
     return status;
 }
 
+/* The files of the kernel, for coverage. */
+static smk_status set_folder(const smk_state *state, const smk_variant *variant, smk_kernel_binary *binary,
+                             smk_error *error)
+{
+    char folder[4096];
+    const int length =
+        snprintf(folder, sizeof folder, "%s/kernels/%s", PyBytes_AS_STRING(state->folder), variant->family);
+    const bool fits = length > 0 && (size_t)length < sizeof folder;
+    return fits ? smk_kernel_binary_set_source(binary, NULL, folder, error) : SMK_OK;
+}
+
 smk_status smk_package_kernels_load(const smk_state *state, const smk_variant *variant, smk_kernel_binary **binary,
                                     smk_error *error)
 {
@@ -98,7 +109,8 @@ smk_status smk_package_kernels_load(const smk_state *state, const smk_variant *v
         *error = absence;
         return status;
     }
-    return smk_kernel_binary_create(ptx, ptx_length, fatbin, binary, error);
+    status = smk_kernel_binary_create(ptx, ptx_length, fatbin, binary, error);
+    return status == SMK_OK ? set_folder(state, variant, *binary, error) : status;
 }
 
 smk_status smk_package_kernels_get(const smk_state *state, const smk_variant *variant, smk_kernel_binary **binary,

@@ -11,8 +11,8 @@
 
 /* Makes a binary with its own copy of the text. Compilers and tools may end PTX with a NUL, which is not a part of
  * it. */
-static smk_status create_binary(const char *text, size_t length, const char *origin, smk_kernel_binary **binary,
-                                smk_error *error)
+static smk_status create_binary(const char *text, size_t length, const char *origin, const char *source,
+                                smk_kernel_binary **binary, smk_error *error)
 {
     while (length > 0 && text[length - 1] == '\0') {
         length--;
@@ -23,7 +23,10 @@ static smk_status create_binary(const char *text, size_t length, const char *ori
     }
     memcpy(copy, text, length);
     smk_status status = smk_kernel_binary_create(copy, length, NULL, binary, error);
-    return status == SMK_OK && origin != NULL ? smk_kernel_binary_set_origin(*binary, origin, error) : status;
+    if (status == SMK_OK) {
+        status = smk_kernel_binary_set_origin(*binary, origin, error);
+    }
+    return status == SMK_OK ? smk_kernel_binary_set_source(*binary, source, NULL, error) : status;
 }
 
 const smk_module *smk_raw_module_parsed(const smk_raw_module *module)
@@ -83,10 +86,13 @@ static smk_raw_module *create(const smk_state *state, const smk_raw_text *made, 
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
-    const char *compiler = NULL;
+    const char *compiler = NULL, *source = NULL;
     Py_ssize_t length = 0;
     const char *text = get_bytes(made->ptx, &length);
     if (text == NULL || (made->origin != NULL && (compiler = PyUnicode_AsUTF8(made->origin)) == NULL)) {
+        return NULL;
+    }
+    if (PyUnicode_Check(made->source) && (source = PyUnicode_AsUTF8(made->source)) == NULL) {
         return NULL;
     }
     smk_raw_module *self = PyObject_New(smk_raw_module, state->raw_module_type);
@@ -102,7 +108,7 @@ static smk_raw_module *create(const smk_state *state, const smk_raw_text *made, 
     self->cooperative = cooperative;
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
-    status = create_binary(text, (size_t)length, compiler, &self->binary, &error);
+    status = create_binary(text, (size_t)length, compiler, source, &self->binary, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         smk_error_raise(state, &error);

@@ -486,6 +486,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     smk_error failure, unused;
     smk_memory_view *view = NULL;
     smk_image *image = NULL;
+    struct smk_coverage_module *covered = NULL;
     const smk_observer observer = {.context = &check,
                                    .wants = SMK_OBSERVE_ACCESSES | SMK_OBSERVE_SYNCHRONIZATION,
                                    .tracks = true,
@@ -511,7 +512,10 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     }
     smk_status status = smk_undefined_plan_create(&check.race.undefined, program->module, error);
     if (status == SMK_OK) {
-        status = smk_link_create(program, entry, &observer, &image, error);
+        status = smk_program_cover(program, &covered, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_link_create(program, entry, &observer, covered, &image, error);
         check.image = check.race.undefined.image = image;
     }
     if (status == SMK_OK) {

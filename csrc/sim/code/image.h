@@ -55,6 +55,8 @@ typedef struct smk_code {
     uint32_t result_count;
     const smk_cell *parameter;
     uint32_t parameter_count;
+    struct smk_coverage_function *covered; /* NULL where the image does not count coverage */
+    uint32_t first_counter;                /* of its points, among the image's counters */
 } smk_code;
 
 /* Data of an operation beyond its fields. */
@@ -117,6 +119,7 @@ typedef struct smk_image {
     uint32_t parameter_bytes;
     uint32_t *parameter_offset; /* by parameter of the entry */
     uint32_t slots;             /* number of memory operations with a cache entry */
+    uint32_t counter_count;     /* of coverage; 0: it is not counted */
     bool allocates;             /* it may call malloc or free */
     bool may_wait;              /* it has atomics or strong loads, by which threads may wait for each other */
     bool ordered;               /* results depend on the order of blocks: one host thread, in block order */

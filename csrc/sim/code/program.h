@@ -9,6 +9,8 @@
 
 #include <stdatomic.h>
 
+struct smk_coverage_module;
+
 struct smk_program {
     const smk_module *module;
     smk_memory *memory;
@@ -20,7 +22,13 @@ struct smk_program {
     uint32_t *shared_index;   /* by module variable: its index among shared variables */
     uint32_t shared_count;
     struct smk_kernel_heap *_Atomic heap; /* of malloc in kernels; NULL until a launch needs it */
-    smk_image *_Atomic *image; /* by function; NULL until it is needed, and for functions that are no entries */
+    smk_image *_Atomic *image;         /* by function; NULL until it is needed, and for functions that are no entries */
+    smk_image *_Atomic *covered_image; /* the same, for images that count coverage */
+    struct smk_coverage_module *_Atomic covered; /* what coverage knows of the module; NULL until it is needed */
+    const char *source, *folder;                 /* of the module, for coverage; each may be NULL */
 };
+
+/* What coverage knows of the program's module: NULL while coverage is off. Errors: MEMORY (sim/lower/program.c). */
+smk_status smk_program_cover(smk_program *program, struct smk_coverage_module **covered, smk_error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #include "sim/code/bits.h"
 #include "sim/code/observer.h"
 #include "sim/exec/barrier.h"
+#include "sim/exec/cover_count.h"
 #include "sim/exec/livelock.h"
 
 #include <inttypes.h>
@@ -97,6 +98,9 @@ smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *er
     }
     made->run = run;
     smk_status status = create_warps(made, error);
+    if (status == SMK_OK) {
+        status = smk_cover_count_open(made, error);
+    }
     if (status != SMK_OK) {
         smk_block_free(made);
         return status;
@@ -120,6 +124,7 @@ void smk_block_free(smk_block *block)
     if (block == NULL) {
         return;
     }
+    smk_cover_count_close(block);
     if (block->control != NULL) {
         for (uint32_t i = 0; i < block->warp_count; i++) {
             if (block->warp[i].control != NULL) {

@@ -62,6 +62,7 @@ typedef struct smk_block {
     smk_cached_allocation allocation_cache[SMK_WARP_CACHE_SIZE];
     smk_barrier barrier[SMK_BLOCK_BARRIERS];
     smk_error error;
+    uint64_t *counters;   /* of coverage; NULL where the image does not count it */
     void *observer_state; /* the observer's, where there is one */
 } smk_block;
 

@@ -10,6 +10,7 @@
 #include "sim/exec/access.h"
 #include "sim/exec/block.h"
 #include "sim/exec/block_order.h"
+#include "sim/exec/cover_count.h"
 #include "sim/exec/grid_setup.h"
 #include "sim/exec/kernel_heap.h"
 #include "sim/exec/livelock.h"
@@ -499,6 +500,7 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
         status = smk_memory_view_replace(view, constant->address, constant->bytes, constant->count, error);
     }
     if (status == SMK_OK) {
+        smk_cover_count_launch(image);
         run.parameters = parameters;
         run.view = view;
         run.ordered = launch->cooperative || smk_block_order_matters(image, launch, view);

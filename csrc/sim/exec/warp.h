@@ -128,9 +128,10 @@ typedef struct smk_warp_control {
 
     uint32_t barrier; /* that it waits at */
     struct smk_block *block;
-    uint32_t index;    /* in the block */
-    uint32_t lanes;    /* that exist */
-    bool entry_filled; /* the entry's constants are in their rows */
+    uint32_t index;     /* in the block */
+    uint32_t lanes;     /* that exist */
+    uint64_t *counters; /* of coverage, of the block */
+    bool entry_filled;  /* the entry's constants are in their rows */
 } smk_warp_control;
 
 /* Runs a READY warp until it cannot go on or its slice is spent. */

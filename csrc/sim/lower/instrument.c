@@ -291,7 +291,11 @@ smk_status smk_instrument_run(smk_program *program, uint32_t entry, const smk_la
     if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    smk_status status = smk_link_create(program, entry, observer, &image, error);
+    struct smk_coverage_module *covered = NULL;
+    smk_status status = smk_program_cover(program, &covered, error);
+    if (status == SMK_OK) {
+        status = smk_link_create(program, entry, observer, covered, &image, error);
+    }
     if (status == SMK_OK) {
         status = smk_grid_launch(program, image, launch, options, observer, blocks, result, error);
     }

@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "base/poll.h"
 #include "ptx/opcode.h"
+#include "sim/code/coverage.h"
 #include "sim/code/observer.h"
 #include "sim/code/program.h"
 #include "sim/exec/access.h"
@@ -31,6 +32,7 @@ typedef struct builder {
     uint8_t *visited; /* by index among the module's shared variables: visited */
     uint32_t *reads;  /* number of reads of each register of the present function */
     bool indirect;
+    struct smk_coverage_module *covered; /* NULL: the image does not count coverage */
     smk_error *error;
 } builder;
 
@@ -327,6 +329,7 @@ static bool allocate_code(builder *b)
     for (uint32_t i = 0; i < b->count; i++) {
         room[i].index = b->found[i];
         room[i].function = &b->module->functions[b->found[i]];
+        room[i].covered = b->covered == NULL ? NULL : &b->covered->functions[b->found[i]];
         image->code[i] = &room[i];
         image->entry_code = b->found[i] == image->entry ? &room[i] : image->entry_code;
     }
@@ -383,7 +386,7 @@ static void name_kernel(const builder *b)
 }
 
 smk_status smk_link_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
-                           smk_image **image, smk_error *error)
+                           struct smk_coverage_module *covered, smk_image **image, smk_error *error)
 {
     builder b = {.program = program, .module = program->module, .error = error};
     smk_status status = SMK_MEMORY;
@@ -398,6 +401,7 @@ smk_status smk_link_create(const smk_program *program, uint32_t entry, const str
         b.image->module = program->module;
         b.image->entry = entry;
         b.image->observer = observer;
+        b.covered = covered;
         status = build(&b);
         if (status != SMK_OK) {
             name_kernel(&b);

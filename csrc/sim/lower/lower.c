@@ -5,6 +5,7 @@
 #include "ptx/opcode.h"
 #include "sim/exec/alu.h"
 #include "sim/exec/control.h"
+#include "sim/lower/cover_points.h"
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 
@@ -400,7 +401,8 @@ static bool lower_body(smk_lowering *lowering)
         bool begins =
             lowering->cfg.first[block] == i || smk_opcode_class(&function->instructions[i - 1]) == SMK_CLASS_CALL;
         memset(lowering->scratch, 0, sizeof lowering->scratch);
-        if ((begins && !smk_instrument_emit_run(lowering)) || !smk_instrument_emit(lowering)) {
+        if (!smk_cover_points_emit(lowering) || (begins && !smk_instrument_emit_run(lowering)) ||
+            !smk_instrument_emit(lowering)) {
             return false;
         }
         if (!lower_instruction(lowering)) {
@@ -448,6 +450,7 @@ static bool prepare(smk_lowering *lowering)
         return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
     find_reconvergence(lowering);
+    smk_cover_points_prepare(lowering);
     return lay_out_local(lowering) && lay_out_formals(lowering);
 }
 

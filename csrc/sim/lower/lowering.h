@@ -29,6 +29,7 @@ struct smk_lowering {
     const smk_instruction *instruction; /* the present one */
     uint32_t instruction_index;
     unsigned scratch[4]; /* used by it, by width of the row */
+    uint32_t next_point; /* of coverage: index of the next one of the function */
 };
 
 /* Appends an operation with the present instruction's guard; NULL where there is no memory. The pointer is valid until

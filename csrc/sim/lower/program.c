@@ -3,6 +3,7 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
+#include "sim/code/coverage.h"
 #include "sim/code/isa.h"
 #include "sim/code/memory_view.h"
 #include "sim/code/program.h"
@@ -136,7 +137,8 @@ smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_
     made->memory = memory;
     made->addresses = smk_heap_allocate((size_t)module->variable_count + 1, sizeof *made->addresses);
     made->image = smk_heap_allocate((size_t)module->function_count + 1, sizeof *made->image);
-    if (made->addresses == NULL || made->image == NULL || !find_parts(made)) {
+    made->covered_image = smk_heap_allocate((size_t)module->function_count + 1, sizeof *made->covered_image);
+    if (made->addresses == NULL || made->image == NULL || made->covered_image == NULL || !find_parts(made)) {
         status = smk_status_fail(error, SMK_MEMORY, "no memory for a program");
     }
     if (status == SMK_OK) {
@@ -162,15 +164,42 @@ void smk_program_free(smk_program *program)
     for (uint32_t i = 0; program->image != NULL && i < program->module->function_count; i++) {
         smk_image_free(atomic_load(&program->image[i]));
     }
+    for (uint32_t i = 0; program->covered_image != NULL && i < program->module->function_count; i++) {
+        smk_image_free(atomic_load(&program->covered_image[i]));
+    }
     if (program->addresses != NULL) {
         smk_memory_free_all(program->memory, program->addresses, program->module->variable_count);
     }
     smk_heap_free((void *)program->image);
+    smk_heap_free((void *)program->covered_image);
     smk_heap_free(program->callable);
     smk_heap_free(program->callable_index);
     smk_heap_free(program->shared_index);
     smk_heap_free(program->addresses);
     smk_heap_free(program);
+}
+
+void smk_program_set_source(smk_program *program, const char *source, const char *folder)
+{
+    program->source = source;
+    program->folder = folder;
+}
+
+smk_status smk_program_cover(smk_program *program, smk_coverage_module **covered, smk_error *error)
+{
+    *covered = NULL;
+    if (!smk_coverage_is_on()) {
+        return SMK_OK;
+    }
+    *covered = atomic_load(&program->covered);
+    if (*covered != NULL) {
+        return SMK_OK;
+    }
+    smk_status status = smk_coverage_find(program->module, program->source, program->folder, covered, error);
+    if (status == SMK_OK) {
+        atomic_store(&program->covered, *covered);
+    }
+    return status;
 }
 
 /* The image of an entry without an observer, lowered at first use, so that unused entries of a module cost nothing.
@@ -181,13 +210,19 @@ static smk_status find_image(smk_program *program, uint32_t entry, const smk_ima
     if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    smk_image *fresh = NULL, *present = atomic_load(&program->image[entry]);
+    struct smk_coverage_module *covered = NULL;
+    smk_status status = smk_program_cover(program, &covered, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_image *_Atomic *place = covered == NULL ? &program->image[entry] : &program->covered_image[entry];
+    smk_image *fresh = NULL, *present = atomic_load(place);
     if (present == NULL) {
-        smk_status status = smk_link_create(program, entry, NULL, &fresh, error);
+        status = smk_link_create(program, entry, NULL, covered, &fresh, error);
         if (status != SMK_OK) {
             return status;
         }
-        if (atomic_compare_exchange_strong(&program->image[entry], &present, fresh)) {
+        if (atomic_compare_exchange_strong(place, &present, fresh)) {
             present = fresh;
         } else {
             smk_image_free(fresh);
