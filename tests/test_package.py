@@ -37,18 +37,29 @@ LAYERS = {
     "functions": set(),
     "compile": set(),
     "report": {"compile", "predict"},
+    "cover": {"report"},
     "lessons": {"compile", "report"},
     "predict": {"compile"},
     "probe": {"report"},
     "python_kernels": {"compile", "report"},
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
-    "cli": {"lessons", "report", "predict", "probe", "bench", "plot"},
+    "cli": {"cover", "lessons", "report", "predict", "probe", "bench", "plot"},
     "testing": {"compile", "report"},
 }
 # The modules at the top that import packages.
 FACES = {
-    "__init__": {"functions", "lessons", "predict", "report", "bench", "plot", "probe", "testing"}
+    "__init__": {
+        "cover",
+        "functions",
+        "lessons",
+        "predict",
+        "report",
+        "bench",
+        "plot",
+        "probe",
+        "testing",
+    }
     | {"python_kernels"},
     "__main__": {"cli"},
     "_configured": {"report"},  # for the types of its annotations
@@ -58,7 +69,7 @@ FACES = {
     "results": {"bench"},
 }
 # What smemkit itself imports, so that these may not import smemkit.
-BELOW = {"functions", "lessons", "report", "arrays", "config", "compile", "_pandas"}
+BELOW = {"cover", "functions", "lessons", "report", "arrays", "config", "compile", "_pandas"}
 BELOW |= {"_progress", "_public", "_version", "python_kernels"}
 # Private modules that a test reaches, because it replaces or tests what has no public name.
 TESTED = {

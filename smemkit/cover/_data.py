@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,6 +108,7 @@ def write_document(modules: Modules, path: Path) -> None:
 
 # The data of this process ------------------------------------------------------------------------
 
+_left: set[bytes] = set()  # hashes of the modules in files that were left
 _saving: list[str] = []  # the base of the names of data files, while the environment asks for them
 
 
@@ -114,8 +116,10 @@ def leave_data(base: str) -> Path | None:
     """Writes what the process has counted since the last time to a new file; None for nothing."""
     text = _core._coverage_text()
     _core._coverage_clear()
-    if b'"hash"' not in text:
+    names = set(re.findall(rb'"hash": "(\w+)"', text))
+    if names <= _left and not re.search(rb'"launches": [1-9]', text):
         return None
+    _left.update(names)
     path = Path(f"{base}.{os.getpid()}.{secrets.token_hex(4)}")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text)

@@ -39,7 +39,16 @@ def test_parts(name):
     assert all(line.isprintable() for line in lines)
     assert lines[0][0].isupper() or lines[0][0].isdigit()
     assert lines[0] and not lines[0].startswith(name + "(")
-    own = ("arrays", "config", "functions", "lessons", "predict", "python_kernels", "report")
+    own = (
+        "arrays",
+        "config",
+        "cover",
+        "functions",
+        "lessons",
+        "predict",
+        "python_kernels",
+        "report",
+    )
     own += ("textures",)
     assert thing.__module__ in ("smemkit", "smemkit._core", *(f"smemkit.{name}" for name in own))
     parts = ["Shapes", "Example"]

@@ -17,6 +17,15 @@ const smk_operation *smk_cover_count_run(smk_warp *warp, const smk_operation *op
     return op + 1;
 }
 
+const smk_operation *smk_cover_count_exit(smk_warp *warp, const smk_operation *op)
+{
+    uint64_t *counter = warp->control->counters + op->d;
+    const uint32_t taken = smk_operation_mask(warp, op);
+    counter[0] += taken != 0;
+    counter[1] += count_lanes(taken);
+    return op + 1;
+}
+
 const smk_operation *smk_cover_count_decision(smk_warp *warp, const smk_operation *op)
 {
     uint64_t *counter = warp->control->counters + op->d;

@@ -7,6 +7,7 @@
 /* `d` is the index of the first counter; of a table, `b` is the row of indices, and `c` the number of targets. They
  * stand before the instruction that they count, with its guard. */
 const smk_operation *smk_cover_count_run(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_cover_count_exit(smk_warp *warp, const smk_operation *op); /* a run, by its guard's lanes */
 const smk_operation *smk_cover_count_decision(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_cover_count_table(smk_warp *warp, const smk_operation *op);
 

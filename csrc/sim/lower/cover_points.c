@@ -28,6 +28,31 @@ static bool emit(smk_lowering *lowering, const smk_coverage_point *point)
     return true;
 }
 
+/* A branch to the end of a kernel ends its lanes itself (smk_cfg_exits), so it also counts the runs on the way. */
+static bool emit_exits(smk_lowering *lowering)
+{
+    const smk_function *function = lowering->function;
+    const smk_coverage_function *covered = lowering->code->covered;
+    const smk_instruction *at = lowering->instruction;
+    while (at->opcode == SMK_OPCODE_BRA) {
+        const uint32_t target = function->labels[at->operands[0].index].target;
+        if (!smk_cfg_exits(function, target) || target >= function->instruction_count) {
+            return true;
+        }
+        uint32_t point = 0;
+        while (covered->point[point].instruction != target) {
+            point++; /* labels begin runs */
+        }
+        smk_operation *op = smk_lower_emit(lowering, smk_cover_count_exit);
+        if (op == NULL) {
+            return false;
+        }
+        op->d = lowering->code->first_counter + covered->point[point].counter;
+        at = &function->instructions[target];
+    }
+    return true;
+}
+
 bool smk_cover_points_emit(smk_lowering *lowering)
 {
     const smk_coverage_function *covered = lowering->code->covered;
@@ -37,5 +62,5 @@ bool smk_cover_points_emit(smk_lowering *lowering)
             return false;
         }
     }
-    return true;
+    return covered == NULL || emit_exits(lowering);
 }
