@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cover import load_coverage
-from ..cover._data import DEFAULT_FILE, VARIABLE, find_files
-from ..cover._result import ENDINGS
+from ..cover.data import DEFAULT_FILE, VARIABLE, find_files
+from ..cover.result import ENDINGS
 from .errors import UsageError
 from .run import execute
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from .._public import publish
-from ._data import DEFAULT_FILE, VARIABLE, begin_process, find_files, merge, read_file, read_process
-from ._data import subtract as _subtract
 from ._lines import Branch, FileCount, FunctionCount, LineCount
-from ._result import Coverage
+from .data import DEFAULT_FILE, VARIABLE, begin_process, find_files, merge, read_file, read_process
+from .data import subtract as _subtract
+from .result import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

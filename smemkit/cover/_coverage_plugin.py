@@ -17,9 +17,9 @@ import coverage
 from coverage.plugin import CoveragePlugin, FileReporter
 
 from .. import _core
-from ._data import merge, read_file, read_process, write_document
 from ._lines import END
-from ._result import Coverage
+from .data import merge, read_file, read_process, write_document
+from .result import Coverage
 
 if TYPE_CHECKING:
     from typing import Any

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from ..report.highlight import colour_lines
 from ..report.html import BLUE, ORANGE, PAGE_STYLE, _wrap
 from ..report.saved import say_origin
-from ._result import show_path
+from .result import show_path
 
 if TYPE_CHECKING:
     from ._lines import Branch, FileCount, LineCount
-    from ._result import Coverage
+    from .result import Coverage
 
 NUMERIC = range(1, 6)  # columns of the table
 

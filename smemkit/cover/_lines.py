@@ -15,8 +15,8 @@ from ._places import Places
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from ._data import Json, Modules
     from ._places import Place
+    from .data import Json, Modules
 
     Outcomes: TypeAlias = dict[tuple[Any, ...], list[int]]
 

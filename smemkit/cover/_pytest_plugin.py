@@ -10,8 +10,8 @@ import pytest
 
 from .. import _core
 from . import load_coverage
-from ._data import DEFAULT_FILE, VARIABLE, _saving, begin_process, find_files, leave_all
-from ._result import ENDINGS
+from .data import DEFAULT_FILE, VARIABLE, _saving, begin_process, find_files, leave_all
+from .result import ENDINGS
 
 if TYPE_CHECKING:
     from typing import Any

@@ -1,4 +1,4 @@
-/* The coverage of the process as JSON. Lists of numbers are flat, since they are long; smemkit/cover/_data.py reads
+/* The coverage of the process as JSON. Lists of numbers are flat, since they are long; smemkit/cover/data.py reads
  * them.
  *
  *   {"format": 1, "cwd": path or null, "modules": [{"hash": "...", "source": text or null, "folder": path or null, "files": [...],

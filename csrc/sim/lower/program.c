@@ -215,14 +215,14 @@ static smk_status find_image(smk_program *program, uint32_t entry, const smk_ima
     if (status != SMK_OK) {
         return status;
     }
-    smk_image *_Atomic *place = covered == NULL ? &program->image[entry] : &program->covered_image[entry];
-    smk_image *fresh = NULL, *present = atomic_load(place);
+    smk_image *_Atomic *slot = covered == NULL ? &program->image[entry] : &program->covered_image[entry];
+    smk_image *fresh = NULL, *present = atomic_load(slot);
     if (present == NULL) {
         status = smk_link_create(program, entry, NULL, covered, &fresh, error);
         if (status != SMK_OK) {
             return status;
         }
-        if (atomic_compare_exchange_strong(place, &present, fresh)) {
+        if (atomic_compare_exchange_strong(slot, &present, fresh)) {
             present = fresh;
         } else {
             smk_image_free(fresh);

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from ..report.saved import describe_origin, write_whole
-from ._data import write_document
 from ._lines import Counter
 from ._places import is_package
+from .data import write_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
     from .._types import StrPath
-    from ._data import Modules
     from ._lines import FileCount
+    from .data import Modules
 
 ENDINGS = (".info", ".html", ".json")
 MOST_RANGES = 8  # of missing lines in a row of the table
