@@ -6,20 +6,13 @@ Prediction; smemkit.card(name) says how fast a card is, and cards() which ones t
 
 from .._public import publish
 from .cards import Card, card, cards
-from .executed import ExecutedCode
 from .forecast import predict
-from .latency import Latencies, WarpTimes
-from .machine_code import MachineCode
 from .prediction import Prediction, Term
 
 __all__ = [
     "Card",
-    "ExecutedCode",
-    "Latencies",
-    "MachineCode",
     "Prediction",
     "Term",
-    "WarpTimes",
     "card",
     "cards",
     "predict",

@@ -89,6 +89,7 @@ class Card:
 
     @property
     def guessed(self) -> tuple[str, ...]:
+        """Quantities that nobody has measured on this card or its like."""
         return tuple(name for name, source in self.sources.items() if source.startswith(GUESSED))
 
     @property

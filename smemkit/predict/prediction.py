@@ -76,6 +76,7 @@ class Term:
 
     @property
     def meaning(self) -> str:
+        """What the term is, in a few words."""
         return MEANINGS.get(self.name, "")
 
     def to_dict(self) -> dict[str, Any]:
