@@ -64,7 +64,7 @@ def list_executed(file: FileCount) -> set[tuple[int, int]]:
     return {(-1, line) for line in done} | taken
 
 
-class KernelReporter(FileReporter):
+class KernelReporter(FileReporter):  # type: ignore[misc, unused-ignore]
     """What could be executed of a file."""
 
     def __init__(self, filename: str, file: FileCount) -> None:
@@ -97,7 +97,7 @@ class KernelReporter(FileReporter):
         return f"no lane went from line {start} to {where}"
 
 
-class KernelPlugin(CoveragePlugin):
+class KernelPlugin(CoveragePlugin):  # type: ignore[misc, unused-ignore]
     """Makes the reporters of files."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -178,5 +178,5 @@ def begin(registry: Any, options: dict[str, Any]) -> None:
         add_to(self, plugin.package)
         save(self)
 
-    save_all.of_kernels = True  # type: ignore[attr-defined]
-    coverage.Coverage.save = save_all  # type: ignore[method-assign]
+    save_all.of_kernels = True  # type: ignore[attr-defined, unused-ignore]
+    coverage.Coverage.save = save_all  # type: ignore[method-assign, unused-ignore]

@@ -87,7 +87,7 @@ class Coverage:
     ...     smemkit.RawKernel(code, "cap")((1,), (32,), (x, numpy.float32(20)))
     >>> (file,) = covered.files.values()
     >>> {line: (count.warps, count.lanes) for line, count in file.lines.items()}
-    {1: (1, 32), 2: (1, 32), 3: (1, 11), 4: (1, 32)}
+    {1: (1, 32), 2: (1, 32), 3: (1, 11), 4: (2, 32)}
     >>> branch = file.branches[0]
     >>> branch.line, branch.targets, branch.lanes, branch.divergent
     (2, (3, 4), [11, 21], 1)

@@ -1,5 +1,6 @@
 """Coverage of kernels: counts against those made by hand, merging, and the forms of the report."""
 
+import doctest
 import json
 import re
 import subprocess
@@ -277,6 +278,16 @@ def test_kernels_without_lines_are_named():
         smemkit.RawKernel(code, "hand")((1,), (40,), (smemkit.zeros(40, dtype="uint32"),))
     assert covered.files == {} and covered.unmapped == ["hand", "unused"]
     assert "-lineinfo: hand, unused" in str(covered)
+
+
+@pytest.mark.parametrize(
+    "thing", [smemkit.cover.Coverage, smemkit.cover.Coverage.save, load_coverage]
+)
+def test_examples(thing):
+    runner = doctest.DocTestRunner()
+    for example in doctest.DocTestFinder(recurse=False).find(thing, "example", globs={}):
+        runner.run(example)
+    assert runner.tries > 2 and runner.failures == 0
 
 
 def test_plain_images_count_nothing():
