@@ -281,12 +281,13 @@ class Coverage:
 
         Example
         -------
-        >>> import os, smemkit, tempfile
+        >>> import pathlib, smemkit, tempfile
         >>> with smemkit.coverage(package=True) as covered:
         ...     y = smemkit.vector_add([1.0], [2.0], backend="sim")
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     covered.save(os.path.join(folder, "kernels.info"))
-        ...     text = open(os.path.join(folder, "kernels.info")).read()
+        ...     path = pathlib.Path(folder) / "kernels.info"
+        ...     covered.save(path)
+        ...     text = path.read_text()
         >>> text.splitlines()[0], "end_of_record" in text
         ('TN:', True)
         """
