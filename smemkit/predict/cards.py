@@ -10,7 +10,7 @@ from .. import _core
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-GUESSED = "no publication"  # how the sources of constants begin that nobody has measured
+GUESSED = "not verified"  # how the sources of constants begin for which no measurement was found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Card:
     sources : dict
         For each quantity where it comes from.
     guessed : tuple of str
-        Quantities that nobody has measured on this card or its like.
+        Quantities for which no measurement on a card of this architecture was found.
 
     Example
     -------
@@ -89,7 +89,7 @@ class Card:
 
     @property
     def guessed(self) -> tuple[str, ...]:
-        """Quantities that nobody has measured on this card or its like."""
+        """Quantities for which no measurement on a card of this architecture was found."""
         return tuple(name for name, source in self.sources.items() if source.startswith(GUESSED))
 
     @property

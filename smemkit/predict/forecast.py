@@ -119,8 +119,8 @@ def say_unknown(
             notes["how many atomics meet at one address depends on data"] = CONTENDED
     if card.guessed:
         notes[
-            f"{', '.join(card.guessed)} of this card: nobody has published them, and those of its "
-            "like are taken"
+            f"{', '.join(card.guessed)} of this card: no measurement was found, and those of a "
+            "like card are taken"
         ] = GUESSED
     if card.watts <= FEW_WATTS:
         notes[

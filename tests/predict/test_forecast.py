@@ -122,3 +122,11 @@ def test_what_fits_into_the_cache_is_not_read_again():
     assert (
         cold.dram_read == small.dram_read == 2 * 8 * 4096
     )  # here each sector is a pair of its own
+
+
+def test_what_is_not_verified_is_named():
+    assert smemkit.card("h200").guessed == ()
+    orin = smemkit.card("Jetson AGX Orin")
+    assert {"dram_ns", "shared_clk"} < set(orin.guessed)
+    assert not {"l1_kb", "l2_mb"} & set(orin.guessed)
+    assert all(orin.sources[name].startswith("not verified: ") for name in orin.guessed)
