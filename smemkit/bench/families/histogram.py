@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from ._bins import BYTE_BINS, Bins
 from ._workload import CUB, HIGH, LOW, Goal, Record, Workload, compare, list_chunks
 
 if TYPE_CHECKING:
@@ -16,20 +17,15 @@ if TYPE_CHECKING:
     from ..types import Call, Operands, Random, Size, Sizes
     from ._workload import Hold
 
-BYTE_BINS = 256
 
-
-class Histogram(Workload):
+class Histogram(Bins, Workload):
     """histogram of numbers that are spread evenly over the bins, or of one number."""
 
     family = "histogram"
-    usual_dtype = "uint8"
-    usual_sizes = {"e": BYTE_BINS + 1, "b": BYTE_BINS}
     choices = {"values": ("uniform", "constant")}
     library, callers = "cub", CUB
     needs_cub = True
     compared_always = True
-    target_rank = 3
     records = (
         Record(1 << 24, {}, main=True),
         Record(1 << 24, {"values": "constant"}, main=True),
@@ -39,21 +35,7 @@ class Histogram(Workload):
             for values in ("uniform", "constant")
         ),
     )
-    tied = ("e", "b")
     sizes = ({"n": 32768, "e": 257, "b": 256}, {"n": 20011, "e": 257, "b": 256})
-
-    @classmethod
-    def spread(cls, n: int) -> tuple[int, ...]:
-        """n elements, 256 bins."""
-        return n, *cls.usual_sizes.values()
-
-    @classmethod
-    def find_conflict(cls, shape: tuple[int, ...], dtype: str) -> str | None:
-        if shape[1] != shape[2] + 1:
-            return f"{shape[2]} bins have {shape[2] + 1} edges, not {shape[1]}"
-        if dtype == "uint8" and shape[2] != BYTE_BINS:
-            return f"bytes have {BYTE_BINS} bins, not {shape[2]}"
-        return None
 
     @property
     def result_dtype(self) -> str:
@@ -88,11 +70,6 @@ class Histogram(Workload):
 
     def find_fault(self, expected: HostArray, result: HostArray) -> str | None:
         return compare(result, expected, 0, "bin")
-
-    @classmethod
-    def complete_sizes(cls, sizes: Sizes, dtype: str) -> Sizes:
-        bins = BYTE_BINS if dtype == "uint8" else sizes["b"]
-        return {**sizes, "b": bins, "e": bins + 1}
 
     @classmethod
     def adjust_small(cls, arrays: list[HostArray], sizes: Sizes, random: Random) -> None:

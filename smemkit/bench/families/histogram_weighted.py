@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from ._bins import BYTE_BINS, Bins
 from ._workload import HIGH, LOW, Record, Workload, compare, draw_halves, list_chunks
 
 if TYPE_CHECKING:
@@ -15,32 +16,13 @@ if TYPE_CHECKING:
     from ..types import Call, Operands, Random, Sizes
     from ._workload import Hold
 
-BYTE_BINS = 256
 
-
-class HistogramWeighted(Workload):
+class HistogramWeighted(Bins, Workload):
     """histogram_weighted of numbers that are spread evenly over the bins; sums are exact."""
 
     family = "histogram_weighted"
-    usual_dtype = "uint8"
-    usual_sizes = {"e": BYTE_BINS + 1, "b": BYTE_BINS}
-    target_rank = 3
     records = (Record(1 << 24, {}, main=True), Record(1 << 20, {}))
-    tied = ("e", "b")
     sizes = ({"n": 8192, "e": 257, "b": 256}, {"n": 5003, "e": 257, "b": 256})
-
-    @classmethod
-    def spread(cls, n: int) -> tuple[int, ...]:
-        """n elements, 256 bins."""
-        return n, *cls.usual_sizes.values()
-
-    @classmethod
-    def find_conflict(cls, shape: tuple[int, ...], dtype: str) -> str | None:
-        if shape[1] != shape[2] + 1:
-            return f"{shape[2]} bins have {shape[2] + 1} edges, not {shape[1]}"
-        if dtype == "uint8" and shape[2] != BYTE_BINS:
-            return f"bytes have {BYTE_BINS} bins, not {shape[2]}"
-        return None
 
     @property
     def result_dtype(self) -> str:
@@ -69,11 +51,6 @@ class HistogramWeighted(Workload):
 
     def find_fault(self, expected: HostArray, result: HostArray) -> str | None:
         return compare(result, expected, 0, "bin")
-
-    @classmethod
-    def complete_sizes(cls, sizes: Sizes, dtype: str) -> Sizes:
-        bins = BYTE_BINS if dtype == "uint8" else sizes["b"]
-        return {**sizes, "b": bins, "e": bins + 1}
 
     @classmethod
     def adjust_small(cls, arrays: list[HostArray], sizes: Sizes, random: Random) -> None:
