@@ -119,8 +119,9 @@ def say_unknown(
             notes["how many atomics meet at one address depends on data"] = CONTENDED
     if card.guessed:
         notes[
-            f"{', '.join(card.guessed)} of this card: no measurement was found, and those of a "
-            "like card are taken"
+            f"{len(card.guessed)} constants of this card: no measurement of them was found, and "
+            f"those of a similar card are taken (smemkit.card({card.name!r}).guessed names them, "
+            ".sources says which card)"
         ] = GUESSED
     if card.watts <= FEW_WATTS:
         notes[
