@@ -174,7 +174,13 @@ class Coverage:
     def __str__(self) -> str:
         rows = self.table()
         if len(rows) == 1:
-            return "no line of a kernel was compiled or loaded" + self._note()
+            count = len(self._counter.files)
+            words = "no line of a kernel was loaded"
+            if count:
+                words += f"; {count} {'file is' if count == 1 else 'files are'} left out"
+            if count and not self._package:
+                words += ": package=True (--package) shows smemkit's own kernels"
+            return words + self._note()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = []
         for row in rows:
