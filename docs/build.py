@@ -38,6 +38,9 @@ CARRIED = (
 )
 PICTURES = "<!-- pictures -->"
 LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
+TO_DOCS = re.compile(
+    r"\]\(((?:\.\./)*)docs/(?=[^)\s]+\.md)"
+)  # whose pages lie at the top of the site
 
 
 # The pages ---------------------------------------------------------------------------------------
@@ -60,6 +63,7 @@ def list_pages():
                 pages |= list_linked(path)
             else:
                 pages[name] = prepare_notebook(pages[name])
+            pages[name] = TO_DOCS.sub(r"](\1", pages[name].decode()).encode()
     files, cards = gallery.write(ROOT.glob(CARRIED[-1]))
     pages |= files
     pages["gallery.md"] = pages["gallery.md"].replace(PICTURES.encode(), cards.encode())

@@ -39,7 +39,8 @@ def convert_docstring(app, what, name, thing, options, lines):
         within_example = bool(line.strip()) and (within_example or line.lstrip().startswith(">>>"))
         if not within_example and not line.startswith("*"):  # a parameter: *args, **kwargs
             line = re.sub(r"(?<=\w):(?=\w)", r"\:", line)  # file:line is no address
-            lines[at] = line.replace("*", r"\*")  # float *x is no emphasis
+            # float *x is no emphasis, and |a| no substitution
+            lines[at] = line.replace("*", r"\*").replace("|", r"\|")
     if what not in ("attribute", "data", "property"):  # those have no sections
         made = NumpyDocstring(lines, STYLE, app, what, name, thing, options).lines()
         lines[:] = [re.sub(r"(?<=[)*]) -- ", " \N{EN DASH} ", line, count=1) for line in made]

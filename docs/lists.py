@@ -316,7 +316,9 @@ def names(package, *words):
     for word in words or list_own(package):
         found += GROUPS[word]() if word in GROUPS else [word]
     if package != "smemkit":
-        parts.append(f".. automodule:: {package}\n")
+        shadowed = getattr(smemkit, package.rpartition(".")[2], module) is not module
+        options = "   :no-index:\n" if shadowed else ""  # by a function of smemkit of that name
+        parts.append(f".. automodule:: {package}\n{options}")
     within = "" if package != "smemkit" else "~smemkit."
     summary = "".join(
         f"   {within}{name}\n" for name in found if not is_constant(getattr(module, name))

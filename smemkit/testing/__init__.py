@@ -5,14 +5,12 @@ settings, or `pytest_plugins = ["smemkit.testing"]` in its conftest.py, does so 
 loaded by itself: a plugin of every pytest of an environment would import NumPy and the extension
 module also where no kernel is tested.
 
-cuda_kernel (fixture and marker)
-    A kernel of a `.cu` file, compiled, launched, compared with what is expected, checked, and held
-    to claims on counters. See CudaKernel.
---smemkit-check
-    Every launch on the simulator is checked, and a finding fails the test that made it.
---smemkit-cupy
-    `import cupy` gives smemkit.testing.cupy where there is no CuPy: NumPy arrays, and raw kernels
-    on the simulator. --smemkit-replace-cupy does so where there is one.
+The fixture and marker cuda_kernel give a kernel of a `.cu` file, compiled, launched, compared with
+what is expected, checked, and held to claims on counters; CudaKernel says more. With the option
+`--smemkit-check` every launch on the simulator is checked, and a finding fails the test that made
+it. With `--smemkit-cupy` the line `import cupy` gives smemkit.testing.cupy where there is no CuPy,
+which has NumPy arrays, and raw kernels on the simulator; `--smemkit-replace-cupy` does so where
+there is one.
 """
 
 from .._public import publish
