@@ -159,7 +159,7 @@ Limits
 """
 
 import importlib
-import types
+import os
 import typing
 
 try:
@@ -226,11 +226,9 @@ from ._core import (
 from ._version import __version__
 from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .config import show_config
-from .cover import coverage
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
 from .predict import card, cards, predict
-from .python_kernels import from_numba, from_triton
 from .report import (
     check,
     counters,
@@ -324,7 +322,12 @@ __all__ = [
 __all__ += functions.__all__
 
 # Imported on first access: a caller that only runs kernels does not wait for them.
-_LATER = ("bench", "plot", "probe", "testing")
+_LATER = ("bench", "cover", "plot", "probe", "python_kernels", "testing")
+_LATER_NAMES = {
+    "coverage": "cover",
+    "from_numba": "python_kernels",
+    "from_triton": "python_kernels",
+}
 _PACKAGES = (
     "bench",
     "compile",
@@ -348,13 +351,24 @@ if typing.TYPE_CHECKING:
     from . import python_kernels as python_kernels
     from . import report as report
     from . import testing as testing
+    from .cover import coverage as coverage
+    from .python_kernels import from_numba as from_numba
+    from .python_kernels import from_triton as from_triton
 
 
-def __getattr__(name: str) -> types.ModuleType:
+def __getattr__(name: str) -> typing.Any:
     if name in _LATER:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _LATER_NAMES:
+        found = getattr(importlib.import_module(f"{__name__}.{_LATER_NAMES[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_PACKAGES})
+
+
+if os.environ.get("SMEMKIT_COVERAGE"):
+    importlib.import_module(f"{__name__}.cover")  # counts from here on

@@ -31,21 +31,26 @@ static const entry_version versions[] = {
     {"cuGetProcAddress", 0, "cuGetProcAddress"},
 };
 
+/* Codes of the runtime that the driver has not, each with what it returns instead. */
+static const smk_cuda replaced[][2] = {
+    {SMK_CUDA_ErrorInvalidConfiguration, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidPitchValue, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidHostPointer, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidDevicePointer, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidChannelDescriptor, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidMemcpyDirection, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidFilterSetting, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidNormSetting, SMK_CUDA_ErrorInvalidValue},
+    {SMK_CUDA_ErrorInvalidSymbol, SMK_CUDA_ErrorSymbolNotFound},
+    {SMK_CUDA_ErrorInvalidDeviceFunction, SMK_CUDA_ErrorSymbolNotFound},
+};
+
 smk_cuda smk_driver_code(smk_cuda code)
 {
-    switch ((int)code) {
-    case SMK_CUDA_ErrorInvalidConfiguration:
-    case SMK_CUDA_ErrorInvalidPitchValue:
-    case SMK_CUDA_ErrorInvalidHostPointer:
-    case SMK_CUDA_ErrorInvalidDevicePointer:
-    case SMK_CUDA_ErrorInvalidChannelDescriptor:
-    case SMK_CUDA_ErrorInvalidMemcpyDirection:
-    case SMK_CUDA_ErrorInvalidFilterSetting:
-    case SMK_CUDA_ErrorInvalidNormSetting:
-        return SMK_CUDA_ErrorInvalidValue;
-    case SMK_CUDA_ErrorInvalidSymbol:
-    case SMK_CUDA_ErrorInvalidDeviceFunction:
-        return SMK_CUDA_ErrorSymbolNotFound;
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; ++i) {
+        if (replaced[i][0] == code) {
+            return replaced[i][1];
+        }
     }
     return code;
 }

@@ -17,10 +17,10 @@ enum {
     POINTER_ORDINAL = 9,
     POINTER_START = 11,
     POINTER_BYTES = 12,
-    POINTER_MAPPED = 13,
-    MEMORY_HOST = 1,
-    MEMORY_DEVICE = 2
+    POINTER_MAPPED = 13
 };
+
+enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2 };
 
 extern smk_cuda cudaMalloc(void **address, size_t bytes);
 extern smk_cuda cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height);

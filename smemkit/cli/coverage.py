@@ -17,18 +17,19 @@ from .run import execute
 if TYPE_CHECKING:
     from ._types import Commands
 
-    class Options(argparse.Namespace):
-        """The command line of `smemkit coverage`."""
 
-        data: str
-        command_line: list[str]
-        append: bool
-        include: list[str]
-        omit: list[str]
-        package: bool
-        output: list[str]
-        fail_under: float | None
-        paths: list[str]
+class Options(argparse.Namespace):
+    """The command line of `smemkit coverage`."""
+
+    data: str
+    command_line: list[str]
+    append: bool
+    include: list[str]
+    omit: list[str]
+    package: bool
+    output: list[str]
+    fail_under: float | None
+    paths: list[str]
 
 
 def _add_report_options(parser: argparse.ArgumentParser) -> None:

@@ -35,6 +35,16 @@ class LineCount:
         Executions by warps, and by their active lanes.
     instances : int
         How often the compiler has put the line somewhere: instances of templates, inlined copies.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> x = numpy.ones(100, dtype="float32")
+    >>> with smemkit.coverage(package=True) as covered:
+    ...     y = smemkit.vector_add(x, x, variant="naive", backend="sim")
+    >>> (file,) = covered.files.values()
+    >>> max(line.lanes for line in file.lines.values())
+    256
     """
 
     warps: int = 0
@@ -58,6 +68,16 @@ class Branch:
         For each way, the executions in which at least one lane took it, and those lanes.
     divergent : int
         Executions in which the lanes of a warp took several ways.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> x = numpy.ones(100, dtype="float32")
+    >>> with smemkit.coverage(package=True) as covered:
+    ...     y = smemkit.vector_add(x, x, variant="naive", backend="sim")
+    >>> (file,) = covered.files.values()
+    >>> [(branch.kind, branch.divergent) for branch in file.branches]
+    [('branch', 1)]
     """
 
     line: int
@@ -86,7 +106,18 @@ class Branch:
 
 @dataclass
 class FunctionCount:
-    """A function of the source: its first line, instances, launches and executions by warps."""
+    """A function of the source: its first line, instances, launches and executions by warps.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> x = numpy.ones(100, dtype="float32")
+    >>> with smemkit.coverage(package=True) as covered:
+    ...     y = smemkit.vector_add(x, x, variant="naive", backend="sim")
+    >>> (file,) = covered.files.values()
+    >>> file.functions["vector_add_naive_float32"].launches
+    1
+    """
 
     name: str
     line: int
@@ -98,7 +129,18 @@ class FunctionCount:
 
 @dataclass
 class FileCount:
-    """What was counted of a file; `text` where it lies on no disk."""
+    """What was counted of a file; `text` where it lies on no disk.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> x = numpy.ones(100, dtype="float32")
+    >>> with smemkit.coverage(package=True) as covered:
+    ...     y = smemkit.vector_add(x, x, variant="naive", backend="sim")
+    >>> (file,) = covered.files.values()
+    >>> len(file.lines) > 3, file.path.endswith(".cu")
+    (True, True)
+    """
 
     path: str
     text: str | None = None

@@ -325,13 +325,22 @@ def histogram_weighted(
     stream: StreamLike | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 def histogram_weighted(
-    x: Any, weights: Any, bins: Any = 256, range: Any = None, **options: Any
+    x: Any,
+    weights: Any,
+    bins: Any = 256,
+    range: Any = None,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    backend: Backend | None = None,
+    device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> Any:
     """Add up the weights of the elements in each bin: histogram(x, bins, range, weights=weights).
 
     Parameters
     ----------
-    x, weights, bins, range, options
+    x, weights, bins, range, variant, out, backend, device, stream
         As those of smemkit.histogram, which says more.
 
     Shapes
@@ -355,4 +364,5 @@ def histogram_weighted(
     """
     if weights is None:
         raise _core.ArgumentTypeError("histogram_weighted: weights is None; numbers are needed")
-    return histogram(x, bins, range, weights=weights, **options)
+    how: dict[str, Any] = {"variant": variant, "out": out, "backend": backend, "device": device}
+    return histogram(x, bins, range, weights=weights, stream=stream, **how)

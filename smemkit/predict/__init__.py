@@ -6,7 +6,7 @@ Prediction; smemkit.card(name) says how fast a card is, and cards() which ones t
 
 from .._public import publish
 from .cards import Card, card, cards
-from .forecast import predict
+from .predict_call import predict
 from .prediction import Prediction, Term
 
 __all__ = [

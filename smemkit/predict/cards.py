@@ -207,12 +207,9 @@ def find_card(name: str | Card) -> Card:
         if wanted in (simplify(owner), simplify(owner).removeprefix("rtx")):
             capability = _core.limits(owner)["compute_capability"]
             rates = {**table.get("0.0", {}), **table.get(capability, {}), **table[owner]}
-            return Card(
-                owner,
-                capability,
-                *(rates[quantity][0] for quantity in QUANTITIES),
-                sources={quantity: rates[quantity][1] for quantity in QUANTITIES},
-            )
+            values = {quantity: rates[quantity][0] for quantity in QUANTITIES}
+            sources = {quantity: rates[quantity][1] for quantity in QUANTITIES}
+            return Card(name=owner, compute_capability=capability, sources=sources, **values)
     raise _core.ArgumentError(
         f"how fast a {name!r} is is not in the table; there are {', '.join(list_cards())}. "
         "dataclasses.replace(smemkit.card(...), ...) makes another card of one of these"

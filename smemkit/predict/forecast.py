@@ -1,13 +1,11 @@
-"""predict: a call whose launches are counted on the simulator, and timed by the model of a card."""
+"""Predictions of launches that the simulator has counted, by the model of a card."""
 
 from __future__ import annotations
 
 import math
-import reprlib
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from .. import _core, _progress
-from .cards import find_card
+from .. import _core
 from .executed import map_counts
 from .machine_code import load
 from .model import OWN, time_launch
@@ -15,16 +13,12 @@ from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .cards import Card
     from .executed import ExecutedCode
     from .model import LaunchTime
 
-# Of a launch that are counted, where the caller does not say. Evenly spread over a square grid with
-# a power of two as its side, 6 lie neither in one row nor on the diagonal.
-BLOCKS = 6
-CACHES = ("warm", "cold")
 USUAL = 0.15  # of the time: how far a prediction is off where all is known
 # What widens the range, as a share of the time.
 NO_CODE, GUESSED, UNKNOWN_REUSE, NEAR_CACHE, CONTENDED, POWER = 0.35, 0.15, 0.3, 0.25, 0.3, 0.2
@@ -180,71 +174,6 @@ def predict_launches(
         waves=main.rounds,
         notes=notes,
     )
-
-
-def predict(
-    function: Callable[..., Any],
-    *args: Any,
-    device: str | Card = "h200",
-    cache: Literal["warm", "cold"] = "warm",
-    blocks: int | None = BLOCKS,
-    **kwargs: Any,
-) -> Prediction:
-    """Predict what a call would take on a card, term by term, without the card.
-
-    The call runs on the simulator, and its counts, the kernel's machine code and the rates of the
-    card give the time of each launch. What copies between host and card take is not in it.
-
-    Parameters
-    ----------
-    function : callable
-        A function of smemkit, a RawKernel, or any Python function that launches some.
-    *args, **kwargs
-        Of the function. Arrays that it writes are incomplete afterwards.
-    device : str or Card
-        The card, as smemkit.card takes it.
-    cache : {"warm", "cold"}
-        "warm": the call has just run before, so that what fits into the L2 cache is there.
-    blocks : int or None
-        So many blocks of each launch are counted, evenly spread, and stand for the others; None:
-        all of them.
-
-    Shapes
-    ------
-    Those of the function.
-
-    Returns
-    -------
-    Prediction, with time_ms, low_ms, high_ms, limited_by, terms, gains, occupancy, waves, notes;
-    print it, or show it in a notebook. The range holds three in four of the times that were
-    measured on an H200; docs/predict.md has all of them.
-
-    Raises
-    ------
-    ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) for a card
-    that is not in the table and where nothing was launched, and whatever the call raises.
-
-    Example
-    -------
-    >>> import numpy, smemkit
-    >>> a = numpy.ones((256, 256), dtype="float32")
-    >>> column = smemkit.predict(smemkit.gemm, a, a, variant="column", device="h200")
-    >>> padded = smemkit.predict(smemkit.gemm, a, a, variant="column_padded", device="h200")
-    >>> column.limited_by, column.time_ms > 2 * padded.time_ms
-    ('shared', True)
-    """
-    if not callable(function):
-        raise _core.ArgumentTypeError(
-            "predict takes a function and then its arguments, as in "
-            f"smemkit.predict(smemkit.gemm, a, b), not {reprlib.repr(function)}"
-        )
-    if cache not in CACHES:
-        raise _core.ArgumentError(f"cache is {cache!r}; accepted are 'warm' and 'cold'")
-    card = find_card(device)
-    number = 0 if blocks is None else blocks
-    with _progress.operation("predict"):
-        _, launches = _core._capture("profile", function, args, kwargs, number, True)
-    return predict_captured(launches, card, cache, getattr(function, "__name__", "the function"))
 
 
 def predict_captured(

@@ -109,7 +109,8 @@ def combine(clocks: Sequence[float], sharpness: float = OVERLAP) -> float:
     longest = max(clocks, default=0.0)
     if longest <= 0:
         return 0.0
-    return longest * sum((each / longest) ** sharpness for each in clocks) ** (1 / sharpness)
+    together = math.fsum((each / longest) ** sharpness for each in clocks)
+    return float(longest * together ** (1 / sharpness))
 
 
 def spread(total: int, multiprocessors: int, resident: int) -> tuple[int, int, int]:

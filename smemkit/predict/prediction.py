@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -225,6 +224,8 @@ class Prediction:
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
+        import html
+
         longest = max((term.time_ms for term in self.terms.values()), default=1.0) or 1.0
         rows = []
         for term in self.terms.values():

@@ -18,9 +18,15 @@ COMMANDS = make_parser().commands
 NAMES = {**vars(_types), **vars(bench_types), "Kind": plot.Kind, "Path": Path}
 
 
+def list_parts(command):
+    """The parsers of a command: those of its parts, where it has some."""
+    every = [a for a in COMMANDS[command]._actions if isinstance(a, argparse._SubParsersAction)]
+    return [part for action in every for part in action.choices.values()] or [COMMANDS[command]]
+
+
 def find_class(command):
-    """The class of the command line that the command's function takes."""
-    function = COMMANDS[command].get_default("run")
+    """The class of the command line that the functions of the command take."""
+    function = list_parts(command)[0].get_default("run")
     (name,) = function.__annotations__.keys() - {"return"}
     return getattr(sys.modules[function.__module__], function.__annotations__[name])
 
@@ -33,8 +39,9 @@ def list_annotations(kind):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_annotations_are_the_options(command):
-    given = {action.dest for action in COMMANDS[command]._actions} - {"help"}
-    more = {name for name in COMMANDS[command]._defaults if name != "run"}
+    parts = list_parts(command)
+    given = {action.dest for part in parts for action in part._actions} - {"help"}
+    more = {name for part in parts for name in part._defaults if name != "run"}
     kind = find_class(command)
     assert issubclass(kind, argparse.Namespace)
     assert list_annotations(kind).keys() - {"command"} == given | more
@@ -60,7 +67,7 @@ def list_literals(kind):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_defaults_and_choices_have_the_annotated_types(command):
     annotations = list_annotations(find_class(command))
-    for action in COMMANDS[command]._actions:
+    for action in [action for part in list_parts(command) for action in part._actions]:
         if not action.option_strings or action.dest == "help":
             continue
         kind = eval(annotations[action.dest], NAMES)

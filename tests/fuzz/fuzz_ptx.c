@@ -97,10 +97,11 @@ static smk_status watch_entry(smk_program *program, const smk_module *module, ui
             smk_check_free(&found);
         }
     } else {
+        const smk_count_options wanted = {.blocks = w->blocks, .model = w->watch == COUNT};
         smk_count_result count;
         smk_report_line *lines = NULL;
         uint32_t line_count = 0;
-        status = smk_count_run(program, entry, launch, options, w->blocks, w->watch == COUNT, &count, error);
+        status = smk_count_run(program, entry, launch, options, &wanted, &count, error);
         if (status == SMK_OK) {
             if (count.total[SMK_COUNTER_INSTRUCTIONS_WARP] > count.run.steps) {
                 stop("more instructions were counted than executed", error);

@@ -11,6 +11,7 @@ import numpy
 import smemkit
 from smemkit import bench, compile, functions, lessons, plot, probe, report
 from smemkit.bench import Ceilings, Evolution, Measurement, MemoryWall, Results, Stopwatch
+from smemkit.cover import Branch, Coverage, FileCount, FunctionCount, LineCount, load_coverage
 from smemkit.lessons import Exercise, Exercises, Step, Text, Verdict
 from smemkit.report import Advice, CheckReport, Comparison, Counters, Finding, Launch, Line, Sample
 from smemkit.testing import CudaKernel, KernelFailure, KernelRun
@@ -231,6 +232,25 @@ def use_lessons() -> None:
     print(
         known, verdict.sentence, steps[0].passed, hint, smemkit.exercise("x"), smemkit.exercises()
     )
+
+
+def use_coverage(path: pathlib.Path) -> tuple[list[Branch], list[LineCount], list[FunctionCount]]:
+    with smemkit.coverage(package=True) as covered:
+        use_families(smemkit.zeros(8))
+    assert_type(covered, Coverage)
+    print(covered, load_coverage(path).percent)
+    file: FileCount = covered.files["mine.cu"]
+    return file.branches, [*file.lines.values()], [*file.functions.values()]
+
+
+def use_predictions(a: smemkit.DeviceArray) -> None:
+    prediction = smemkit.predict(smemkit.gemm, a, a, device=smemkit.card("t4"), cache="cold")
+    print(prediction.time_ms, prediction.terms["launch"].amount, smemkit.cards())
+
+
+def use_python_kernels(kernel: Any, a: smemkit.DeviceArray) -> None:
+    smemkit.from_triton(kernel)[(8,)](a, 8)
+    smemkit.from_numba(kernel)[8, 32](a)
 
 
 def use_compilers(path: pathlib.Path) -> None:

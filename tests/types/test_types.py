@@ -15,7 +15,8 @@ from support.paths import ROOT, TESTS
 import smemkit
 
 SCRIPT = TESTS / "types" / "everything.py"
-PACKAGES = ("", "bench", "compile", "functions", "lessons", "plot", "probe", "report", "testing")
+PACKAGES = ("", "bench", "compile", "cover", "functions", "lessons", "plot", "probe")
+PACKAGES += ("python_kernels", "report", "testing")
 # What Python shows from 3.12 on.
 LATER = "smemkit._core.DeviceArray.__buffer__\n"
 

@@ -209,7 +209,7 @@ static bool compare(smk_modifier how, int64_t a, int64_t b)
         return a <= b;
     case SMK_MODIFIER_GT:
         return a > b;
-    default:
+    default: /* ge: a video instruction has no other comparison */
         return a >= b;
     }
 }

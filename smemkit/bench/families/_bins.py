@@ -16,7 +16,7 @@ class Bins:
     usual_dtype = "uint8"
     usual_sizes: ClassVar[dict[str, int]] = {"e": BYTE_BINS + 1, "b": BYTE_BINS}
     target_rank = 3
-    tied = ("e", "b")
+    tied: ClassVar[tuple[str, ...]] = ("e", "b")
 
     @classmethod
     def spread(cls, n: int) -> tuple[int, ...]:

@@ -175,4 +175,5 @@ SPARE_GUARDS = {
     },
     "histogram/lane": {"count(x[n - n % ITEMS + first]);": _FIRST},
     "histogram/shared": {"if (copy[bin] != 0)": _ZERO},
+    "histogram_weighted/shared": {"if (copy[bin] != 0)": _ZERO},
 }

@@ -18,7 +18,9 @@ def find_races(program, order):
     text, line_of, turning = memory_model.spell(program)
     kernel = smemkit.RawModule(text, backend="sim").get_function("program")
     args = (np.zeros(16, np.uint32), np.zeros(1, np.uint32))
-    report = kernel.check(program.blocks, 32 * program.warps, args, backend="sim", order=order)
+    # In lock step: the first lane of a warp waits for its turn, and the others with it.
+    how = {"backend": "sim", "order": order, "independent": False}
+    report = kernel.check(program.blocks, 32 * program.warps, args, **how)
     assert report.stopped is None and not report.truncated and report.incomplete == 0
     told = {}
     for finding in report.findings:

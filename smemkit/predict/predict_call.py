@@ -1,0 +1,87 @@
+"""predict: counts a call on the simulator, and predicts its time on a card."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import TYPE_CHECKING, Any, Literal
+
+from .. import _core, _progress
+from .cards import find_card
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .cards import Card
+    from .prediction import Prediction
+
+# Of a launch that are counted, where the caller does not say. Evenly spread over a square grid with
+# a power of two as its side, 6 lie neither in one row nor on the diagonal.
+BLOCKS = 6
+CACHES = ("warm", "cold")
+
+
+def predict(
+    function: Callable[..., Any],
+    *args: Any,
+    device: str | Card = "h200",
+    cache: Literal["warm", "cold"] = "warm",
+    blocks: int | None = BLOCKS,
+    **kwargs: Any,
+) -> Prediction:
+    """Predict what a call would take on a card, term by term, without the card.
+
+    The call runs on the simulator, and its counts, the kernel's machine code and the rates of the
+    card give the time of each launch. What copies between host and card take is not in it.
+
+    Parameters
+    ----------
+    function : callable
+        A function of smemkit, a RawKernel, or any Python function that launches some.
+    *args, **kwargs
+        Of the function. Arrays that it writes are incomplete afterwards.
+    device : str or Card
+        The card, as smemkit.card takes it.
+    cache : {"warm", "cold"}
+        "warm": the call has just run before, so that what fits into the L2 cache is there.
+    blocks : int or None
+        So many blocks of each launch are counted, evenly spread, and stand for the others; None:
+        all of them.
+
+    Shapes
+    ------
+    Those of the function.
+
+    Returns
+    -------
+    Prediction, with time_ms, low_ms, high_ms, limited_by, terms, gains, occupancy, waves, notes;
+    print it, or show it in a notebook. The range holds three in four of the times that were
+    measured on an H200; docs/predict.md has all of them.
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) for a card
+    that is not in the table and where nothing was launched, and whatever the call raises.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((256, 256), dtype="float32")
+    >>> column = smemkit.predict(smemkit.gemm, a, a, variant="column", device="h200")
+    >>> padded = smemkit.predict(smemkit.gemm, a, a, variant="column_padded", device="h200")
+    >>> column.limited_by, column.time_ms > 2 * padded.time_ms
+    ('shared', True)
+    """
+    if not callable(function):
+        raise _core.ArgumentTypeError(
+            "predict takes a function and then its arguments, as in "
+            f"smemkit.predict(smemkit.gemm, a, b), not {reprlib.repr(function)}"
+        )
+    if cache not in CACHES:
+        raise _core.ArgumentError(f"cache is {cache!r}; accepted are 'warm' and 'cold'")
+    card = find_card(device)
+    number = 0 if blocks is None else blocks
+    with _progress.operation("predict"):
+        _, launches = _core._capture("profile", function, args, kwargs, number, True)
+    from .forecast import predict_captured  # slow to import: not all callers predict
+
+    return predict_captured(launches, card, cache, getattr(function, "__name__", "the function"))
