@@ -211,6 +211,6 @@ def find_card(name: str | Card) -> Card:
             sources = {quantity: rates[quantity][1] for quantity in QUANTITIES}
             return Card(name=owner, compute_capability=capability, sources=sources, **values)
     raise _core.ArgumentError(
-        f"how fast a {name!r} is is not in the table; there are {', '.join(list_cards())}. "
+        f"the table of cards has no {name!r}; there are {', '.join(list_cards())}. "
         "dataclasses.replace(smemkit.card(...), ...) makes another card of one of these"
     )
