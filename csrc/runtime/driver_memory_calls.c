@@ -120,24 +120,15 @@ SMK_EXPORT smk_cuda cuPointerGetAttributes(unsigned count, const int *attributes
 
 /* Copies -------------------------------------------------------------------------------------------------- */
 
-static smk_cuda copy_bytes(void *target, const void *source, size_t bytes, int kind, smk_cuda_stream_handle stream,
-                           bool waits)
-{
-    const smk_work work = {
-        .kind = SMK_WORK_COPY,
-        .as.copy = {.target = target, .source = source, .width = bytes, .height = 1, .depth = 1, .kind = kind}};
-    return smk_driver_code(smk_stream_call(stream, &work, waits));
-}
-
 #define COPY(name, kind)                                                                                               \
     SMK_EXPORT smk_cuda name(void *target, const void *source, size_t bytes)                                           \
     {                                                                                                                  \
-        return copy_bytes(target, source, bytes, kind, NULL, true);                                                    \
+        return smk_driver_code(smk_stream_copy(target, source, bytes, kind, NULL, true));                                                    \
     }
 #define COPY_ASYNC(name, kind)                                                                                         \
     SMK_EXPORT smk_cuda name(void *target, const void *source, size_t bytes, smk_cuda_stream_handle stream)            \
     {                                                                                                                  \
-        return copy_bytes(target, source, bytes, kind, stream, false);                                                 \
+        return smk_driver_code(smk_stream_copy(target, source, bytes, kind, stream, false));                                                 \
     }
 COPY(cuMemcpy, SMK_COPY_BY_ADDRESS)
 COPY(cuMemcpyHtoD_v2, SMK_COPY_TO_DEVICE)

@@ -96,6 +96,15 @@ smk_cuda smk_stream_call(smk_cuda_stream_handle stream, const smk_work *work, bo
     return smk_outcome_return(code);
 }
 
+smk_cuda smk_stream_copy(void *target, const void *source, size_t bytes, int kind, smk_cuda_stream_handle stream,
+                         bool waits)
+{
+    const smk_work work = {
+        .kind = SMK_WORK_COPY,
+        .as.copy = {.target = target, .source = source, .width = bytes, .height = 1, .depth = 1, .kind = kind}};
+    return smk_stream_call(stream, &work, waits);
+}
+
 smk_cuda smk_stream_wait(smk_cuda_stream_handle handle)
 {
     smk_cuda_stream *stream = smk_stream_find(handle);

@@ -30,6 +30,10 @@ smk_cuda smk_stream_submit(smk_cuda_stream_handle stream, const smk_work *work);
 /* A call of the program that submits work; `waits`: the host waits for it, as for a copy that is not asynchronous. */
 smk_cuda smk_stream_call(smk_cuda_stream_handle stream, const smk_work *work, bool waits);
 
+/* smk_stream_call of a copy of bytes in one piece. */
+smk_cuda smk_stream_copy(void *target, const void *source, size_t bytes, int kind, smk_cuda_stream_handle stream,
+                         bool waits);
+
 /* A call that waits for a stream: fails where that is captured. */
 smk_cuda smk_stream_wait(smk_cuda_stream_handle stream);
 

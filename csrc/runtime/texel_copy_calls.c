@@ -116,21 +116,12 @@ static smk_cuda find_bytes(const smk_cuda_array *handle, size_t x, size_t y, siz
     return SMK_CUDA_Success;
 }
 
-static smk_cuda copy_bytes(void *target, const void *source, size_t bytes, int kind, smk_cuda_stream_handle stream,
-                           bool waits)
-{
-    const smk_work work = {
-        .kind = SMK_WORK_COPY,
-        .as.copy = {.target = target, .source = source, .width = bytes, .height = 1, .depth = 1, .kind = kind}};
-    return smk_stream_call(stream, &work, waits);
-}
-
 static smk_cuda copy_to_array(smk_cuda_array *target, size_t x, size_t y, const void *source, size_t bytes, int kind,
                               smk_cuda_stream_handle stream, bool waits)
 {
     void *address = NULL;
     const smk_cuda code = find_bytes(target, x, y, bytes, &address);
-    return code == SMK_CUDA_Success ? copy_bytes(address, source, bytes, kind, stream, waits)
+    return code == SMK_CUDA_Success ? smk_stream_copy(address, source, bytes, kind, stream, waits)
                                     : smk_outcome_return(code);
 }
 
@@ -139,7 +130,7 @@ static smk_cuda copy_from_array(void *target, const smk_cuda_array *source, size
 {
     void *address = NULL;
     const smk_cuda code = find_bytes(source, x, y, bytes, &address);
-    return code == SMK_CUDA_Success ? copy_bytes(target, address, bytes, kind, stream, waits)
+    return code == SMK_CUDA_Success ? smk_stream_copy(target, address, bytes, kind, stream, waits)
                                     : smk_outcome_return(code);
 }
 

@@ -126,6 +126,15 @@ def find_nvcc() -> Path | None:
     return Path(found) if found else None
 
 
+def _find_tool(name: str, packages: bool) -> Path | None:
+    """A program beside nvcc, else one of NVIDIA's packages where those count."""
+    nvcc = find_nvcc()
+    places = [nvcc.resolve().with_name(name)] if nvcc else []
+    if packages:
+        places += [folder / "bin" / name for folder in _list_packages()]
+    return next((path for path in places if os.access(path, os.X_OK)), None)
+
+
 def find_ptxas() -> Path | None:
     """The ptxas that tells what a kernel takes in machine code.
 
@@ -148,11 +157,10 @@ def find_ptxas() -> Path | None:
     >>> found is None or found.is_file()
     True
     """
-    nvcc = find_nvcc()
-    places = [nvcc.resolve().with_name("ptxas")] if nvcc else []
-    if os.environ.get("SMEMKIT_NVCC") != "none":  # the package's nvcc may lack its other parts
-        places += [folder / "bin" / "ptxas" for folder in _list_packages()]
-    return next((path for path in places if os.access(path, os.X_OK)), None)
+    packages = (
+        os.environ.get("SMEMKIT_NVCC") != "none"
+    )  # the package's nvcc may lack its other parts
+    return _find_tool("ptxas", packages)
 
 
 def find_nvdisasm() -> Path | None:
@@ -177,10 +185,7 @@ def find_nvdisasm() -> Path | None:
     >>> found is None or found.is_file()
     True
     """
-    nvcc = find_nvcc()
-    places = [nvcc.resolve().with_name("nvdisasm")] if nvcc else []
-    places += [folder / "bin" / "nvdisasm" for folder in _list_packages()]
-    return next((path for path in places if os.access(path, os.X_OK)), None)
+    return _find_tool("nvdisasm", True)
 
 
 def find_include_folders(nvrtc: StrPath) -> list[Path]:
