@@ -123,12 +123,12 @@ SMK_EXPORT smk_cuda cuPointerGetAttributes(unsigned count, const int *attributes
 #define COPY(name, kind)                                                                                               \
     SMK_EXPORT smk_cuda name(void *target, const void *source, size_t bytes)                                           \
     {                                                                                                                  \
-        return smk_driver_code(smk_stream_copy(target, source, bytes, kind, NULL, true));                                                    \
+        return smk_driver_code(smk_stream_copy(target, source, bytes, kind, NULL, true));                              \
     }
 #define COPY_ASYNC(name, kind)                                                                                         \
     SMK_EXPORT smk_cuda name(void *target, const void *source, size_t bytes, smk_cuda_stream_handle stream)            \
     {                                                                                                                  \
-        return smk_driver_code(smk_stream_copy(target, source, bytes, kind, stream, false));                                                 \
+        return smk_driver_code(smk_stream_copy(target, source, bytes, kind, stream, false));                           \
     }
 COPY(cuMemcpy, SMK_COPY_BY_ADDRESS)
 COPY(cuMemcpyHtoD_v2, SMK_COPY_TO_DEVICE)
