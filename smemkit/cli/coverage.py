@@ -137,7 +137,9 @@ def run(options: Options) -> int:
         for path in find_files(data):
             path.unlink()
     try:
-        status = execute(command, {**os.environ, VARIABLE: str(data.absolute())})
+        # Launches on a GPU are not counted: a command that does not choose runs on the simulator.
+        variables = {"SMEMKIT_BACKEND": "sim", **os.environ, VARIABLE: str(data.absolute())}
+        status = execute(command, variables)
     except FileNotFoundError:
         raise UsageError(f"{command[0]!r:.200} is no program") from None
     if not find_files(data):

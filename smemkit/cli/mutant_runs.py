@@ -108,6 +108,7 @@ def execute(command: Sequence[str], folder: Path, limit_s: float | None) -> Outc
     present = os.environ.get("PYTEST_ADDOPTS", "")
     ours = f"-x -o junit_family=xunit1 --junitxml={shlex.quote(str(junit))}"
     environment = {
+        "SMEMKIT_BACKEND": "sim",  # a GPU loads no mutants
         **os.environ,
         VARIABLE: str(folder),
         "PYTEST_ADDOPTS": f"{present} {ours}".strip(),

@@ -163,6 +163,7 @@ def test_the_line_of_inlined_code_is_that_of_its_call():
 
 
 def test_a_process_loads_the_mutant(tmp_path, monkeypatch):
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")  # a GPU loads no mutants
     (tmp_path / "before.ptx").write_text(STRIDE)
     (tmp_path / "after.ptx").write_text(
         STRIDE.replace("mul.lo.s32 %r3, %r2, %r1", "mov.s32 %r3, 0")
@@ -177,6 +178,7 @@ def test_a_process_loads_the_mutant(tmp_path, monkeypatch):
 
 
 def test_a_process_keeps_what_it_loads(tmp_path, monkeypatch):
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
     monkeypatch.setenv("SMEMKIT_MUTATION", str(tmp_path))
     make_stride()(1, 32, (numpy.zeros(32, dtype="int32"), 1))
     make_stride()

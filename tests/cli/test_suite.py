@@ -4,7 +4,6 @@ import json
 import re
 import xml.etree.ElementTree
 
-import jsonschema
 import pytest
 from support.small_kernels import HEAD, LOAD_LINE, STRIDE
 
@@ -13,6 +12,8 @@ from smemkit.__main__ import main
 from smemkit.cli import suite_file
 from smemkit.cli.errors import UsageError
 from smemkit.report import baseline, junit, sarif
+
+jsonschema = pytest.importorskip("jsonschema", reason="needs what pip install '.[test]' brings")
 
 # Each thread adds to the word of its neighbour.
 SHIFT = f"""\

@@ -1,11 +1,11 @@
 """Programs that call the CUDA driver, and the libraries for Python that do."""
 
-import importlib.util
 import json
 import subprocess
 import sys
 
 import pytest
+from support.numba_here import find_obstacle
 from support.paths import ROOT, TESTS
 
 SCRIPT = TESTS / "programs" / "driver_script.py"
@@ -38,10 +38,7 @@ def test_a_fault_of_a_script_is_found(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba") is None or importlib.util.find_spec("numba_cuda") is None,
-    reason="no Numba here: the extra numba has it",
-)
+@pytest.mark.skipif(find_obstacle() is not None, reason=str(find_obstacle()))
 def test_a_script_of_numba(tmp_path):
     script = tmp_path / "reverse.py"
     script.write_text(

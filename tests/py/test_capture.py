@@ -20,7 +20,8 @@ LIMIT = 5000  # more allocations than any of these calls makes
 
 
 @pytest.fixture(autouse=True)
-def nothing_left():
+def nothing_left(monkeypatch):
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")  # launches on a GPU are not watched
     yield
     _core._fail_after(0)
     assert watch("profile", int) == (0, [])  # no watch is installed

@@ -5,14 +5,12 @@ import importlib.util
 import inspect
 
 import pytest
+from support.numba_here import find_obstacle
 
 import smemkit
 from smemkit import compile
 
 pytestmark = pytest.mark.generated
-
-# Packages that examples need, by a line in them.
-NEEDS = {"triton": "import triton", "numba_cuda": "from numba import cuda"}
 
 FUNCTIONS = [
     name
@@ -96,9 +94,10 @@ def run_example(thing, name, monkeypatch):
     assert len(tests) == 1
     if "__global__" in thing.__doc__ and not (compile.find_nvrtc() or compile.find_nvcc()):
         pytest.skip("no compiler here")
-    for package, needs in NEEDS.items():
-        if needs in thing.__doc__ and importlib.util.find_spec(package) is None:
-            pytest.skip(f"needs {package}: pip install 'smemkit[{package.partition('_')[0]}]'")
+    if "import triton" in thing.__doc__ and importlib.util.find_spec("triton") is None:
+        pytest.skip("needs triton: pip install 'smemkit[triton]'")
+    if "from numba import cuda" in thing.__doc__ and find_obstacle() is not None:
+        pytest.skip(find_obstacle())
     log = []
     result = doctest.DocTestRunner(verbose=False).run(tests[0], out=log.append)
     assert result.attempted > 0

@@ -1,15 +1,16 @@
 """Kernels of Numba: results, counters by line of Python, findings, and what is refused."""
 
-import importlib.util
 import inspect
 
 import numpy
 import pytest
+from support.numba_here import find_obstacle
 
 import smemkit
+from smemkit import compile
 
-if importlib.util.find_spec("numba_cuda") is None:
-    pytest.skip("needs numba-cuda: pip install 'smemkit[numba]'", allow_module_level=True)
+if find_obstacle() is not None:
+    pytest.skip(find_obstacle(), allow_module_level=True)
 from python_kernels import numba_kernels as kernels
 from python_kernels.marked_lines import find_mark
 
@@ -124,7 +125,7 @@ def test_device_functions_need_no_driver():
 
 
 needs_compiler = pytest.mark.skipif(
-    not (smemkit.compile.find_nvrtc() or smemkit.compile.find_nvcc()),
+    not (compile.find_nvrtc() or compile.find_nvcc()),
     reason="needs NVRTC: pip install 'smemkit[nvrtc]'",
 )
 
