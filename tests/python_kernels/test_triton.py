@@ -343,13 +343,14 @@ def test_refusals(make, error, says):
         make()
 
 
-def test_hopper_is_refused_by_its_name(rng):
+def test_hopper_is_refused_by_its_name(monkeypatch):
     """Products of sm_90 use wgmma and its fences; the error says which arch= has none of it."""
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
     types = "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16, "
     types += "i32:16, 1, i32:16, 1, i32:16, 1, 64, 64, 64"
     made = smemkit.from_triton(kernels.matmul, types, arch=80)
     assert ".target sm_80" in made.compile().ptx
     with pytest.raises(smemkit.UnsupportedError, match="arch=90(.|\n)*With arch=80"):
-        smemkit.from_triton(kernels.matmul, types, arch=90, backend="sim")
+        smemkit.from_triton(kernels.matmul, types, arch=90)
     plain = smemkit.from_triton(kernels.add, "*fp32:16, *fp32:16, *fp32:16, i32, 256", arch="9.0")
     assert ".target sm_90" in plain.compile().ptx
