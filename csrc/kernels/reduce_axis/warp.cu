@@ -87,8 +87,6 @@ reduce_axis_warp(const T *x, R *out, long long m, long long n, long long k, int 
         reduce_axis_warp_rows<ITEMS, 4, 1>(x, out, m, n, 1, lanes);
     else if (k == 1 && n % ITEMS == 0)
         reduce_axis_warp_rows<ITEMS, 1, 4>(x, out, m, n, 1, lanes);
-    else if (rows > 1)
+    else // only rows of packs are made one at a time
         reduce_axis_warp_rows<1, 4, 2>(x, out, m, n, k, lanes);
-    else
-        reduce_axis_warp_rows<1, 1, 8>(x, out, m, n, k, lanes);
 }
