@@ -232,7 +232,8 @@ def evolution(
         Takes a line for each subject that fails, which is left out; without it our own failures
         are raised.
     **parameters
-        op="max" of reduce, values="constant" of histogram, order="sequential" of gather.
+        op="max" of reduce, values="constant" of histogram, order="sequential" of gather,
+        precision="tf32" of gemm.
 
     Shapes
     ------

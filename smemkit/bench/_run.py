@@ -131,7 +131,8 @@ def run(
         Takes a line for each subject that fails, which is then left out. Without it our own
         failures are raised, and those of peers are warnings.
     **parameters
-        op="max" of reduce, values="constant" of histogram, order="sequential" of gather.
+        op="max" of reduce, values="constant" of histogram, order="sequential" of gather,
+        precision="tf32" of gemm.
 
     Shapes
     ------

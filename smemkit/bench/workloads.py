@@ -127,6 +127,12 @@ def make_workload(
     reason = kind.find_conflict(lengths, name)
     if reason:
         raise _core.ShapeError(f"{family} {lengths}: {reason}")
+    misfit = kind.find_misfit(name, chosen)
+    if misfit:
+        raise _core.ArgumentTypeError(f"{family}: {misfit}")
+    for key in kind.unnamed:
+        if chosen[key] == kind.choices[key][0]:
+            del chosen[key]
     title = " ".join([family, "x".join(map(str, lengths)), name, *chosen.values()])
     return kind(title, lengths, name, chosen)
 

@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import json
+import types
 
 import numpy as np
 import pytest
@@ -88,6 +89,8 @@ def test_every_family_type_and_parameter_is_right(family, machine, rng):
     size = 37 if family in SQUARES else 1003
     for dtype in list_types(family):
         for parameters in list_parameters(family):
+            if CLASSES[family].find_misfit(dtype, parameters):
+                continue
             case = workloads.make_workload(family, size, dtype, parameters)
             inputs = case.make_inputs(rng)
             ours = timing.Ours(case, inputs, machine)
@@ -111,6 +114,29 @@ def test_one_number_is_a_shape(family):
     assert workloads.complete_shape(family, (300,)) == shape
     assert workloads.complete_shape(family, list(shape)) == shape
     assert workloads.complete_shape(family, np.int64(300)) == shape
+
+
+def test_rows_name_the_precision_of_a_product_only_where_it_is_chosen():
+    plain = workloads.make_workload("gemm", 32, parameters={"precision": "full"})
+    rounded = workloads.make_workload("gemm", 32, parameters={"precision": "tf32"})
+    assert (plain.name, plain.parameters) == ("gemm 32x32x32 float32", {})
+    assert rounded.name == "gemm 32x32x32 float32 tf32"
+    assert timing.list_ours(rounded, whole=True) == ["tf32"]
+    assert "tf32" not in timing.list_ours(plain, whole=True)
+    assert not plain.owns(rounded.make_row("tf32", "cuda"))
+
+
+def test_torch_rounds_operands_only_in_its_call():
+    case = workloads.make_workload("gemm", 32, parameters={"precision": "tf32"})
+    switch, seen = types.SimpleNamespace(allow_tf32=False), []
+    torch = types.SimpleNamespace(
+        backends=types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=switch)),
+        mm=lambda a, b, out: seen.append(switch.allow_tf32),
+    )
+    for one in (case, workloads.make_workload("gemm", 32)):
+        one.call_torch(torch, ("a", "b"), None, None)()
+    assert seen == [True, False] and not switch.allow_tf32
+    assert case.call_cupy(None, None, ("a", "b"), None, None) is None
 
 
 def test_an_even_filter_by_numpy(rng):
@@ -176,7 +202,10 @@ def test_results_survive_a_file(tmp_path):
         (("transpose", None, 4, "M8[s]"), {}, TypeError, "not datetime64"),
         (("histogram", None, (9, 4, 2)), {}, ValueError, "2 bins have 3 edges"),
         (("histogram", None, (9, 4, 3)), {}, ValueError, "bytes have 256 bins"),
-        (("gemm",), {"op": "max"}, TypeError, "no parameter 'op'; it has: none"),
+        (("gemm",), {"op": "max"}, TypeError, "no parameter 'op'; it has: precision"),
+        (("dot",), {"op": "max"}, TypeError, "no parameter 'op'; it has: none"),
+        (("gemm",), {"precision": "half"}, ValueError, "accepted: full, tf32"),
+        (("gemm", None, 4, "float64"), {"precision": "tf32"}, TypeError, "float32, not float64"),
         (("reduce",), {"op": "mean"}, ValueError, "accepted: sum, max, min"),
         (("reduce",), {"op": 3}, ValueError, "accepted: sum, max, min"),
         (("gemm",), {"cache": "hot"}, ValueError, "cache is 'hot'"),

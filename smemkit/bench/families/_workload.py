@@ -19,7 +19,7 @@ from ... import _bfloat16, _core
 from ..results import Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import DTypeLike
 
@@ -150,6 +150,8 @@ class Workload:
     usual_sizes: ClassVar[dict[str, int]] = {}
     # Of parameters: the first is what is taken where nothing is said.
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}
+    # Those of them that rows name only where they are not the usual ones.
+    unnamed: ClassVar[tuple[str, ...]] = ()
     # What a variant makes of the inputs instead of the result.
     other_work: ClassVar[dict[str, Callable[..., HostArray]]] = {}
 
@@ -201,6 +203,11 @@ class Workload:
     @classmethod
     def find_conflict(cls, shape: tuple[int, ...], dtype: str) -> str | None:
         """None, or words for lengths that do not fit each other."""
+        return None
+
+    @classmethod
+    def find_misfit(cls, dtype: str, parameters: Mapping[str, str]) -> str | None:
+        """None, or words for a parameter that elements of this type do not have."""
         return None
 
     # Arrays, the call, and what is right

@@ -21,7 +21,7 @@ from ._workload import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ..._types import HostArray
@@ -33,6 +33,9 @@ LONE_ROWS = 8  # of a, that have few terms,
 LONE_TERMS = 4  # so many each
 
 
+PRECISIONS = ("full", "tf32")
+# What tensor cores round float32 to: of 11 bits, by half a step.
+TF32_EPS = 2.0**-10
 SUMS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}  # else the type itself
 
 
@@ -50,6 +53,8 @@ class Gemm(Workload):
     """gemm: a @ b."""
 
     family = "gemm"
+    choices = {"precision": PRECISIONS}
+    unnamed = ("precision",)
     usual_length = 4096
     library, callers = "cublas", CUBLAS
     compared_always = True
@@ -104,11 +109,31 @@ class Gemm(Workload):
         return _bfloat16.convert(a, self.dtype), _bfloat16.convert(b, self.dtype)
 
     @property
+    def precision(self) -> str:
+        """Whether float32 is multiplied as it is, or rounded for tensor cores."""
+        return self.parameters.get("precision", "full")
+
+    @property
+    def keywords(self) -> dict[str, str]:
+        return {} if self.precision == "full" else {"precision": self.precision}
+
+    @classmethod
+    def find_misfit(cls, dtype: str, parameters: Mapping[str, str]) -> str | None:
+        if dtype == "float32" or parameters.get("precision", "full") == "full":
+            return None
+        return f"precision 'tf32' is a way to multiply float32, not {dtype}"
+
+    def accepts(self, dtypes: Sequence[str]) -> bool:
+        return "tf32" in dtypes if self.precision == "tf32" else super().accepts(dtypes)
+
+    @property
     def result_dtype(self) -> str:
         return SUMS.get(self.dtype, self.dtype)
 
     @property
     def eps(self) -> float:
+        if self.precision == "tf32":
+            return TF32_EPS
         return 0.0 if self.dtype == "int8" else float(numpy.finfo(self.result_dtype).eps)
 
     @property
@@ -151,7 +176,19 @@ class Gemm(Workload):
         ]
 
     def call_cupy(self, cupy: Any, filters: Any, x: Any, out: Any, hold: Hold) -> Call | None:
+        if self.precision == "tf32":  # of which only a variable of the environment tells CuPy
+            return None
         return lambda: cupy.matmul(x[0], x[1], out=out)
 
     def call_torch(self, torch: Any, x: Any, out: Any, hold: Hold) -> Call | None:
-        return lambda: torch.mm(x[0], x[1], out=out)
+        switch = torch.backends.cuda.matmul
+
+        def multiply() -> None:
+            torch.mm(x[0], x[1], out=out)
+
+        def multiply_rounded() -> None:
+            switch.allow_tf32 = True
+            multiply()
+            switch.allow_tf32 = False
+
+        return multiply if self.precision == "full" else multiply_rounded
