@@ -3,7 +3,6 @@
 import doctest
 import inspect
 import json
-import types
 
 import numpy as np
 import pytest
@@ -114,29 +113,6 @@ def test_one_number_is_a_shape(family):
     assert workloads.complete_shape(family, (300,)) == shape
     assert workloads.complete_shape(family, list(shape)) == shape
     assert workloads.complete_shape(family, np.int64(300)) == shape
-
-
-def test_rows_name_the_precision_of_a_product_only_where_it_is_chosen():
-    plain = workloads.make_workload("gemm", 32, parameters={"precision": "full"})
-    rounded = workloads.make_workload("gemm", 32, parameters={"precision": "tf32"})
-    assert (plain.name, plain.parameters) == ("gemm 32x32x32 float32", {})
-    assert rounded.name == "gemm 32x32x32 float32 tf32"
-    assert timing.list_ours(rounded, whole=True) == ["tf32"]
-    assert "tf32" not in timing.list_ours(plain, whole=True)
-    assert not plain.owns(rounded.make_row("tf32", "cuda"))
-
-
-def test_torch_rounds_operands_only_in_its_call():
-    case = workloads.make_workload("gemm", 32, parameters={"precision": "tf32"})
-    switch, seen = types.SimpleNamespace(allow_tf32=False), []
-    torch = types.SimpleNamespace(
-        backends=types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=switch)),
-        mm=lambda a, b, out: seen.append(switch.allow_tf32),
-    )
-    for one in (case, workloads.make_workload("gemm", 32)):
-        one.call_torch(torch, ("a", "b"), None, None)()
-    assert seen == [True, False] and not switch.allow_tf32
-    assert case.call_cupy(None, None, ("a", "b"), None, None) is None
 
 
 def test_an_even_filter_by_numpy(rng):

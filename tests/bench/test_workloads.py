@@ -5,6 +5,7 @@ bfloat16, and float32 products of which some parts are left out.
 """
 
 import itertools
+import types
 
 import numpy as np
 import pytest
@@ -94,6 +95,36 @@ def test_a_right_product_is_far_from_the_bound(rng):
     rows, exact, bound = case.expect((a, b))
     error = abs(add_up(a[rows], b, 1) - exact)
     assert (error <= bound / 2).all()
+
+
+def test_rows_name_the_precision_of_a_product_only_where_it_is_chosen():
+    plain = workloads.make_workload("gemm", 32, parameters={"precision": "full"})
+    rounded = workloads.make_workload("gemm", 32, parameters={"precision": "tf32"})
+    assert (plain.name, plain.parameters) == ("gemm 32x32x32 float32", {})
+    assert rounded.name == "gemm 32x32x32 float32 tf32"
+    assert timing.list_ours(rounded, whole=True) == ["tf32"]
+    assert "tf32" not in timing.list_ours(plain, whole=True)
+    assert not plain.owns(rounded.make_row("tf32", "cuda"))
+
+
+def test_torch_rounds_operands_only_in_its_call():
+    case = workloads.make_workload("gemm", 32, parameters={"precision": "tf32"})
+    switch, seen = types.SimpleNamespace(allow_tf32=False), []
+    torch = types.SimpleNamespace(
+        backends=types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=switch)),
+        mm=lambda a, b, out: seen.append(switch.allow_tf32),
+    )
+    for one in (case, workloads.make_workload("gemm", 32)):
+        one.call_torch(torch, ("a", "b"), None, None)()
+    assert seen == [True, False] and not switch.allow_tf32
+    assert case.call_cupy(None, None, ("a", "b"), None, None) is None
+
+
+def test_a_tf32_product_has_eleven_bits(rng):
+    case = workloads.make_workload("gemm", (M, 300, N), parameters={"precision": "tf32"})
+    a, b = case.make_inputs(rng)
+    assert not is_found(case, (a, b), add_up(cut(a, 11), cut(b, 11), 1))
+    assert is_found(case, (a, b), add_up(cut(a, 8), cut(b, 8), 1))
 
 
 def test_rows_and_pixels_are_others_each_time(rng):

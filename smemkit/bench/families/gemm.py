@@ -34,8 +34,9 @@ LONE_TERMS = 4  # so many each
 
 
 PRECISIONS = ("full", "tf32")
-# What tensor cores round float32 to: of 11 bits, by half a step.
-TF32_EPS = 2.0**-10
+# A product of two factors that are rounded to 11 bits is off by 2^-10 at most: of so many eps is
+# the bound of one term. A hundredth more is for the sums.
+TF32_EPS = 1.01 * 2.0**-10 / ERROR_MOST
 SUMS = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}  # else the type itself
 
 
