@@ -13,7 +13,6 @@ something changed. Environment variables:
 
 import concurrent.futures
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -109,7 +108,14 @@ class BuildExtension(build_ext):
         """Copies the stand-ins for the CUDA runtime and driver into the sources."""
         RUNTIME.parent.mkdir(exist_ok=True)
         for path in (RUNTIME, DRIVER):
-            shutil.copy(Path(self.build_lib) / path, path)
+            self.copy_file(str(Path(self.build_lib) / path), str(path))
+
+    def copy_file(self, infile, outfile, *options, **named):
+        """Copies a file beside its target and renames it: who has the old one mapped keeps it."""
+        beside = f"{outfile}.{os.getpid()}"
+        copied = super().copy_file(infile, beside, *options, **named)
+        os.replace(beside, outfile)
+        return outfile, copied[1]
 
     def get_outputs(self):
         made = [*getattr(self, "kernel_outputs", []), *getattr(self, "runtime_outputs", [])]
