@@ -35,12 +35,15 @@ sys.path[:0] = [str(ROOT / "csrc"), str(ROOT / "csrc" / "kernels")]  # pip leave
 
 from compile_c import (  # noqa: E402
     DRIVER_NAME,
+    RUNTIME12_NAME,
     RUNTIME_NAME,
     Compiler,
     choose_driver_link_flags,
     choose_flags,
+    choose_runtime12_link_flags,
     choose_runtime_link_flags,
     list_headers,
+    list_runtime12_sources,
     list_runtime_sources,
     list_sources,
 )
@@ -55,6 +58,7 @@ from compile_kernels import (  # noqa: E402
 from nvcc import BuildError, count_cores, fail, find_toolkit, say  # noqa: E402
 
 RUNTIME = Path("smemkit", "cudart", RUNTIME_NAME)
+RUNTIME12 = RUNTIME.with_name(RUNTIME12_NAME)
 DRIVER = RUNTIME.with_name(DRIVER_NAME)
 
 # Commands ----------------------------------------------------------------------------------------
@@ -84,7 +88,7 @@ class BuildExtension(build_ext):
         target = PREBUILT if self.inplace else Path(self.build_lib) / PREBUILT
         self.kernel_outputs = place_kernels(self.kernels, compiled, target)
         root = Path() if self.inplace else Path(self.build_lib)
-        self.runtime_outputs = [root / RUNTIME, root / DRIVER]
+        self.runtime_outputs = [root / path for path in (RUNTIME, RUNTIME12, DRIVER)]
         if self.inplace:
             self.place_runtime()
         if not self.inplace:
@@ -105,9 +109,9 @@ class BuildExtension(build_ext):
             say(f"The sources stay without the extension ({error}); import smemkit elsewhere.")
 
     def place_runtime(self):
-        """Copies the stand-ins for the CUDA runtime and driver into the sources."""
+        """Copies the stand-ins for the CUDA runtimes and driver into the sources."""
         RUNTIME.parent.mkdir(exist_ok=True)
-        for path in (RUNTIME, DRIVER):
+        for path in (RUNTIME, RUNTIME12, DRIVER):
             self.copy_file(str(Path(self.build_lib) / path), str(path))
 
     def copy_file(self, infile, outfile, *options, **named):
@@ -127,7 +131,8 @@ class BuildExtension(build_ext):
         try:
             headers = list_headers(self.toolkit, numpy, self.build_temp)
             compiler = Compiler(self.compiler.compiler_so, flags, *headers)
-            paths = dict.fromkeys(ext.sources + list_runtime_sources())
+            runtimes = list_runtime_sources() + list_runtime12_sources()
+            paths = dict.fromkeys(ext.sources + runtimes)
             jobs = {
                 path: self.pool.submit(compiler.compile, path, self.build_temp) for path in paths
             }
@@ -145,14 +150,23 @@ class BuildExtension(build_ext):
             extra_postargs=link_flags,
             target_lang="c",
         )
-        self.link_runtime([objects[name] for name in list_runtime_sources()])
+        self.link_runtime(
+            [objects[name] for name in list_runtime_sources()],
+            [objects[name] for name in list_runtime12_sources()],
+        )
 
-    def link_runtime(self, objects):
-        """Links the stand-ins for the CUDA runtime and driver, which `smemkit run` uses."""
+    def link_runtime(self, objects, objects12):
+        """Links the stand-ins for the CUDA runtimes and driver, which `smemkit run` uses."""
         path = Path(self.build_lib) / RUNTIME
         path.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(
             [*objects], str(path), extra_postargs=choose_runtime_link_flags(), target_lang="c"
+        )
+        self.compiler.link_shared_object(
+            [*objects12],
+            str(Path(self.build_lib) / RUNTIME12),
+            extra_postargs=choose_runtime12_link_flags(path),
+            target_lang="c",
         )
         driver = str(Path(self.build_lib) / DRIVER)
         self.compiler.link_shared_object(

@@ -24,8 +24,11 @@ LAYERS = ("sim", "ptx", "py", "gpu", "registry", "base")  # sim first: it takes 
 RUNTIME = ("sim", "ptx", "runtime", "base")
 RUNTIME_FILES = ("cards.c", "occupancy.c")  # of registry
 RUNTIME_NAME = "libcudart.so.13"
+RUNTIME12_NAME = "libcudart.so.12"  # of what differs in CUDA 12; all else is the other's
+RUNTIME12_FILES = ("cuda12_calls.c", "cuda12_properties.c")
 DRIVER_NAME = "libcuda.so.1"  # stands in for the driver: empty, its functions are the other's
 RUNTIME_EXPORTS = "csrc/runtime/exports.map"
+RUNTIME12_EXPORTS = "csrc/runtime/cuda12.map"
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
 # These come after Python's own flags, which would define signed overflow (and so hide it from the
 # sanitizers) and add debug information that names the folder of the build.
@@ -63,7 +66,11 @@ def list_runtime_sources():
     paths += [
         path for path in sorted(Path("csrc/registry").glob("*.c")) if path.name in RUNTIME_FILES
     ]
-    return [str(path) for path in paths]
+    return [str(path) for path in paths if path.name not in RUNTIME12_FILES]
+
+
+def list_runtime12_sources():
+    return [str(Path("csrc", "runtime", name)) for name in RUNTIME12_FILES]
 
 
 def choose_runtime_link_flags():
@@ -72,6 +79,12 @@ def choose_runtime_link_flags():
     link += "-Wl,--gc-sections -Wl,-z,defs -lpthread -ldl -lm".split()
     sanitizers = os.environ.get("SMEMKIT_SANITIZE")
     return [*link, f"-fsanitize={sanitizers}"] if sanitizers else [*link, "-Wl,--strip-debug"]
+
+
+def choose_runtime12_link_flags(runtime):
+    """Flags of the linker for the stand-in for CUDA 12, which loads that for CUDA 13."""
+    link = [f"-Wl,-soname,{RUNTIME12_NAME}", f"-Wl,--version-script={RUNTIME12_EXPORTS}"]
+    return [*link, "-Wl,--no-as-needed", str(runtime), "-Wl,-rpath,$ORIGIN", "-Wl,--strip-debug"]
 
 
 def choose_driver_link_flags(runtime):

@@ -315,6 +315,8 @@ SMK_EXPORT smk_cuda cudaMemPrefetchAsync(const void *address, size_t bytes, memo
     return smk_outcome_return(code);
 }
 SMK_EXPORT_AS(cudaMemPrefetchAsync_ptsz, cudaMemPrefetchAsync);
+SMK_EXPORT_AS(cudaMemPrefetchAsync_v2, cudaMemPrefetchAsync); /* CUDA 12 has both, as it has others with a number */
+SMK_EXPORT_AS(cudaMemPrefetchAsync_v2_ptsz, cudaMemPrefetchAsync);
 
 SMK_EXPORT smk_cuda cudaMemAdvise(const void *address, size_t bytes, int advice, memory_location where)
 {
@@ -322,3 +324,4 @@ SMK_EXPORT smk_cuda cudaMemAdvise(const void *address, size_t bytes, int advice,
     const smk_cuda code = find_shared(address) == NULL ? SMK_CUDA_ErrorInvalidValue : smk_outcome_begin();
     return smk_outcome_return(code);
 }
+SMK_EXPORT_AS(cudaMemAdvise_v2, cudaMemAdvise);

@@ -68,6 +68,7 @@ SMK_EXPORT smk_cuda cudaGraphNodeGetDependencies(smk_cuda_node *node, smk_cuda_n
     (void)data;
     return give_list(&node->before, nodes, count);
 }
+SMK_EXPORT_AS(cudaGraphNodeGetDependencies_v2, cudaGraphNodeGetDependencies);
 
 static bool depends_on(const smk_cuda_node *node, const smk_cuda_node *other)
 {
@@ -95,6 +96,7 @@ SMK_EXPORT smk_cuda cudaGraphNodeGetDependentNodes(smk_cuda_node *node, smk_cuda
     smk_graph_list_free(&found);
     return code;
 }
+SMK_EXPORT_AS(cudaGraphNodeGetDependentNodes_v2, cudaGraphNodeGetDependentNodes);
 
 SMK_EXPORT smk_cuda cudaGraphGetEdges(smk_cuda_graph *graph, smk_cuda_node **from, smk_cuda_node **to, void *data,
                                       size_t *count)
@@ -113,6 +115,7 @@ SMK_EXPORT smk_cuda cudaGraphGetEdges(smk_cuda_graph *graph, smk_cuda_node **fro
     *count = from == NULL || edges < *count ? edges : *count;
     return SMK_CUDA_Success;
 }
+SMK_EXPORT_AS(cudaGraphGetEdges_v2, cudaGraphGetEdges);
 
 SMK_EXPORT smk_cuda cudaGraphNodeGetType(const smk_cuda_node *node, int *type)
 {
@@ -131,6 +134,7 @@ SMK_EXPORT smk_cuda cudaGraphAddDependencies(smk_cuda_graph *graph, smk_cuda_nod
     }
     return SMK_CUDA_Success;
 }
+SMK_EXPORT_AS(cudaGraphAddDependencies_v2, cudaGraphAddDependencies);
 
 static void remove_node(smk_node_list *list, const smk_cuda_node *node)
 {
@@ -150,6 +154,7 @@ SMK_EXPORT smk_cuda cudaGraphRemoveDependencies(smk_cuda_graph *graph, smk_cuda_
     }
     return SMK_CUDA_Success;
 }
+SMK_EXPORT_AS(cudaGraphRemoveDependencies_v2, cudaGraphRemoveDependencies);
 
 SMK_EXPORT smk_cuda cudaGraphDestroyNode(smk_cuda_node *node)
 {

@@ -377,3 +377,4 @@ SMK_EXPORT smk_cuda cudaGraphAddNode(smk_cuda_node **node, smk_cuda_graph *graph
     }
     return smk_outcome_return(SMK_CUDA_ErrorNotSupported); /* a number that is no kind of work here */
 }
+SMK_EXPORT_AS(cudaGraphAddNode_v2, cudaGraphAddNode);

@@ -132,15 +132,40 @@ static void lead_functions(const program_file *file, uintptr_t base, void *libra
     }
 }
 
-/* This library; NULL: it is not known as one. */
-static void *find_own(void)
+/* Has the file a function of that name? */
+static bool has_function(const program_file *file, const char *wanted)
 {
-    Dl_info own;
-    return dladdr((const void *)jump, &own) == 0 ? NULL : dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    const ElfW(Shdr) *symbols = find_section(file, ".symtab", SHT_SYMTAB);
+    const ElfW(Shdr) *names = find_section(file, ".strtab", SHT_STRTAB);
+    if (symbols == NULL || names == NULL) {
+        return false;
+    }
+    const ElfW(Sym) *symbol = (const ElfW(Sym) *)(const void *)(file->bytes + symbols->sh_offset);
+    for (size_t i = 0; i < symbols->sh_size / sizeof *symbol; i++) {
+        if (strcmp(get_text(file, names, symbol[i].st_name), wanted) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Reads a file of the program and leads the runtime in it; `kernels`: only where it has some. */
-static void lead_file(const char *path, uintptr_t base, bool kernels)
+/* The library that stands in for the runtime of a file: this one, or that of CUDA 12 beside it. NULL: there is none. */
+static void *find_runtime(const program_file *file)
+{
+    Dl_info own;
+    char path[PATH_BYTES];
+    if (dladdr((const void *)jump, &own) == 0 || strlen(own.dli_fname) >= sizeof path) {
+        return NULL;
+    }
+    memcpy(path, own.dli_fname, strlen(own.dli_fname) + 1);
+    if (has_function(file, "cudaGetDeviceProperties_v2") && strlen(path) > 2) { /* CUDA 13 has it no more */
+        memcpy(path + strlen(path) - 2, "12", 2);
+    }
+    return dlopen(path, RTLD_NOW);
+}
+
+/* Reads a file of the program and leads the runtime in it. */
+static void lead_file(const char *path, uintptr_t base)
 {
     struct stat facts;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -151,8 +176,8 @@ static void lead_file(const char *path, uintptr_t base, bool kernels)
         void *bytes = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (bytes != MAP_FAILED) {
             program_file file = {.bytes = bytes, .size = (size_t)facts.st_size};
-            void *library = read_header(&file) ? find_own() : NULL;
-            if (library != NULL && (!kernels || find_section(&file, ".nv_fatbin", SHT_PROGBITS) != NULL)) {
+            void *library = read_header(&file) ? find_runtime(&file) : NULL;
+            if (library != NULL) {
                 lead_functions(&file, base, library);
             }
             (void)munmap(bytes, (size_t)facts.st_size);
@@ -174,7 +199,7 @@ __attribute__((constructor)) static void begin_program(void)
 {
     uintptr_t base = 0;
     (void)dl_iterate_phdr(take_base, &base);
-    lead_file("/proc/self/exe", base, true);
+    lead_file("/proc/self/exe", base);
 }
 
 /* Libraries ----------------------------------------------------------------------------------------------- */
@@ -195,7 +220,7 @@ static int lead_object(struct dl_phdr_info *info, size_t size, void *folder)
     }
     if (path != NULL && path[0] == '/' && strncmp(path, folder, strlen(folder)) != 0 &&
         strstr(path, "/libcudart") == NULL) {
-        lead_file(path, info->dlpi_addr, false);
+        lead_file(path, info->dlpi_addr);
     }
     return 0;
 }

@@ -379,6 +379,7 @@ SMK_EXPORT smk_cuda cudaEventElapsedTime(float *milliseconds, smk_cuda_event_han
     *milliseconds = (float)((nanoseconds < 1.0 && nanoseconds > -1.0 ? 1.0 : nanoseconds) / 1e6);
     return smk_outcome_begin();
 }
+SMK_EXPORT_AS(cudaEventElapsedTime_v2, cudaEventElapsedTime);
 
 /* Captures ------------------------------------------------------------------------------------------------ */
 
@@ -522,6 +523,8 @@ SMK_EXPORT smk_cuda cudaStreamGetCaptureInfo(smk_cuda_stream_handle handle, int 
     return smk_outcome_return(stream == NULL ? SMK_CUDA_ErrorInvalidResourceHandle : SMK_CUDA_Success);
 }
 SMK_EXPORT_AS(cudaStreamGetCaptureInfo_ptsz, cudaStreamGetCaptureInfo);
+SMK_EXPORT_AS(cudaStreamGetCaptureInfo_v3, cudaStreamGetCaptureInfo);
+SMK_EXPORT_AS(cudaStreamGetCaptureInfo_v3_ptsz, cudaStreamGetCaptureInfo);
 
 SMK_EXPORT smk_cuda cudaThreadExchangeStreamCaptureMode(int *mode)
 {

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 FOLDER = Path(smemkit.__file__).parent / "cudart"
 NEEDED = re.compile(rb"\0libcudart\.so\.(\d+)(?=\0)")
-OLD, OLD_SYMBOL = 12, b"\0cudaGetDeviceProperties_v2\0"  # which CUDA 13 has no more
+# Runtimes that are linked into programs, each with a function that older ones lack.
+NEWEST_FUNCTIONS = {13: b"\0cudaLogsCurrent\0", 12: b"\0cudaGetDeviceProperties_v2\0"}
+OLDEST = 11  # or one that is older still
 FINDINGS_SHOWN = 20
 WIDTH = 100
 NAME_WIDTH = 60
@@ -62,9 +64,9 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser(
         "run",
         help=words,
-        description=f"{words}. nvcc of CUDA 13 has built it (with -lineinfo, so that messages name "
-        "lines of the source). Its exit status is that of the command, or 1 where --check finds "
-        "something.",
+        description=f"{words}. nvcc of CUDA 12 or 13 has built it (with -lineinfo, so that "
+        "messages name lines of the source). Its exit status is that of the command, or 1 where "
+        "--check finds something.",
     )
     parser.set_defaults(run=run)
     mode = parser.add_mutually_exclusive_group()
@@ -108,29 +110,30 @@ def check_program(path: Path) -> None:
     if not content.startswith(b"\x7fELF"):
         return  # a script, which may start programs
     versions = {int(version) for version in NEEDED.findall(content)}
-    own = int(next(FOLDER.glob("libcudart.so.*")).name.rpartition(".")[2])
+    own = {int(path.suffix[1:]) for path in FOLDER.glob("libcudart.so.*")}
     if not versions and b"\0.nv_fatbin\0" in content:  # nvcc has linked the runtime into it
         if b"\0.symtab\0" not in content:
             raise UsageError(
                 f"{path.name} has a CUDA runtime and no symbols, so nothing can stand in for it: "
                 "build it with nvcc -cudart shared, or do not strip it"
             )
-        versions = {OLD} if OLD_SYMBOL in content else {own}
-    if versions and own not in versions:
+        known = (version for version, name in NEWEST_FUNCTIONS.items() if name in content)
+        versions = {next(known, OLDEST)}
+    if versions and not versions & own:
         raise UsageError(
-            f"{path.name} was built with CUDA {min(versions)}; smemkit stands in for the runtime "
-            f"of CUDA {own}"
+            f"{path.name} was built with CUDA {min(versions)}; smemkit stands in for the runtimes "
+            f"of CUDA {' and '.join(map(str, sorted(own)))}"
         )
 
 
 def make_environment(options: Options, report: str) -> dict[str, str]:
     """The variables under which the loader finds the stand-in, and what that is asked for."""
     variables = CUPY | dict(os.environ)
-    library = next(FOLDER.glob("libcudart.so.*"))
+    libraries = sorted(map(str, FOLDER.glob("libcudart.so.*")), reverse=True)  # CUDA 13 first
     present = variables.get("LD_LIBRARY_PATH")
     variables["LD_LIBRARY_PATH"] = f"{FOLDER}:{present}" if present else str(FOLDER)
     present = variables.get("LD_PRELOAD")  # sanitizers must come first
-    variables["LD_PRELOAD"] = f"{present}:{library}" if present else str(library)
+    variables["LD_PRELOAD"] = ":".join([present, *libraries] if present else libraries)
     mode = "check" if options.check else "profile" if options.profile else "run"
     variables |= {"SMEMKIT_RUN_MODE": mode, "SMEMKIT_RUN_REPORT": report}
     if options.card:

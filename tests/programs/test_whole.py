@@ -158,10 +158,21 @@ def test_programs_of_other_runtimes_are_refused(tmp_path):
     program.chmod(0o755)
     done = run(program, status=2)
     assert "build it with nvcc -cudart shared" in done.stderr
-    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0.symtab\0cudaGetDeviceProperties_v2\0")
-    assert "was built with CUDA 12" in run(program, status=2).stderr
+    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0.symtab\0cudaThreadExit\0")
+    assert "was built with CUDA 11; smemkit stands in" in run(program, status=2).stderr
     program.write_bytes(b"\x7fELF" + b"\0libcudart.so.9\0")
     assert "was built with CUDA 9" in run(program, status=2).stderr
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_program_of_cuda_12(tmp_path):
+    program = tmp_path / "host"
+    source = whole_programs.FOLDER.parent / "cuda12_host.c"
+    command = ["cc", "-std=gnu11", "-iquote", str(CSRC), str(source), "-o", str(program)]
+    command += [str(CUDART / "libcudart.so.12"), str(CUDART / "libcudart.so.13")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert run("--card", "A100", program).stdout == "right\n"
 
 
 def test_what_is_no_program_is_refused(tmp_path):
@@ -191,7 +202,7 @@ def test_a_program_of_the_present_folder(tmp_path):
 
 
 def test_only_the_runtime_is_exported():
-    library = next(CUDART.glob("libcudart.so.*"))
+    library = CUDART / "libcudart.so.13"
     names = subprocess.run(
         ["nm", "-D", "--defined-only", str(library)],
         capture_output=True,
