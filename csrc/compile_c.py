@@ -70,7 +70,8 @@ def list_runtime_sources():
 
 
 def list_runtime12_sources():
-    return [str(Path("csrc", "runtime", name)) for name in RUNTIME12_FILES]
+    paths = sorted(Path("csrc/runtime").glob("*.c"))
+    return [str(path) for path in paths if path.name in RUNTIME12_FILES]
 
 
 def choose_runtime_link_flags():

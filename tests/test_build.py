@@ -25,7 +25,7 @@ TABLE = Path("csrc/registry/variants.def")
 def tree(tmp_path):
     """What setup.py reads, without the C files: a copy to break."""
     names = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "smemkit/_version.py")
-    for name in (*names, "csrc/runtime/exports.map"):
+    for name in (*names, "csrc/runtime/exports.map", "csrc/runtime/cuda12.map"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
