@@ -9,6 +9,7 @@ from . import _core
 
 if TYPE_CHECKING:
     from ._types import StreamLike
+    from .predict import Prediction
     from .report import CheckReport, Report
 
     Lengths = int | Sequence[int]
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 class ConfiguredKernel:
     """What kernel[grid, block] is: to be called with the arguments of the kernel.
 
-    kernel, grid, block, stream and shared_mem are as given; profile() and check() take the
-    arguments of the kernel, and the keywords of smemkit.profile and smemkit.check.
+    kernel, grid, block, stream and shared_mem are as given; profile(), check() and predict() take
+    the arguments of the kernel, and the keywords of smemkit.profile, smemkit.check and
+    smemkit.predict.
     """
 
     __slots__ = ("block", "grid", "kernel", "shared_mem", "stream")
@@ -52,6 +54,11 @@ class ConfiguredKernel:
 
     def check(self, *args: Any, **keywords: Any) -> CheckReport:
         return self.kernel.check(
+            self.grid, self.block, args, shared_mem=self.shared_mem, **keywords
+        )
+
+    def predict(self, *args: Any, **keywords: Any) -> Prediction:
+        return self.kernel.predict(
             self.grid, self.block, args, shared_mem=self.shared_mem, **keywords
         )
 

@@ -19,6 +19,7 @@ from ._facts import Attributes, Build, Counter, DeviceInfo, Family, Limits, Vari
 from ._types import BankOp
 from ._types import DeviceLike as _Device
 from ._types import StreamLike as _Stream
+from .predict import Card, Prediction
 from .report import CheckReport, Report
 from .report._captured import Checked, Counted, Refused, Timed
 
@@ -304,6 +305,19 @@ class RawKernel:
         padding: int = 0,
         independent: bool | None = None,
     ) -> CheckReport: ...
+    def predict(
+        self,
+        grid: _Lengths,
+        block: _Lengths,
+        args: tuple[Any, ...] | list[Any],
+        *,
+        device: str | Card = "h200",
+        cache: Literal["warm", "cold"] = "warm",
+        blocks: int | None = 6,
+        shared_mem: int = 0,
+        max_steps: int | None = None,
+        independent: bool | None = None,
+    ) -> Prediction: ...
 
 # Kernel families, written by python -m smemkit dev docs
 @overload

@@ -9,9 +9,11 @@ import numpy
 
 import smemkit
 
+from ..predict.cards import find_card
 from . import arguments, peers, timing, workloads
 from ._progress import Bar
 from .families import find_class
+from .predicted import Predictor, check_prediction, describe_predictions, list_predictable
 from .results import Results, describe_run
 from .stopwatch import Stopwatch, time_host
 
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from .._types import Backend, Shape
+    from ..predict import Card
     from .families import Workload
     from .results import Measurement
     from .types import Operands, Peer, Warn, Watch
 
 HEADS = ("step", "machine", "time", "over CPU", "over naive", "of the library")
+OF_PREDICTED = ("step", "machine", "time", "range", "over naive", "limited by")
 
 
 @dataclass
@@ -37,11 +41,16 @@ class Step:
     ----------
     variant, machine : str
     time_ms : float or None
-        The median; the simulator has none.
+        The median, or the predicted time; the simulator has none.
     over_cpu, over_naive : float or None
-        How many times faster than NumPy on the host, and than the family's first variant.
+        How many times faster than NumPy on the host, and than the family's first variant; of a
+        predicted row than the predicted time of that variant.
     of_library : float or None
-        Speed as a part of the library's: 1.0 is as fast.
+        Speed as a part of the library's: 1.0 is as fast. None of a predicted row.
+    low_ms, high_ms : float or None
+        The range of a predicted time; None of a measured one.
+    limited_by : str or None
+        The term that limits a predicted time.
     """
 
     variant: str
@@ -50,6 +59,9 @@ class Step:
     over_cpu: float | None
     over_naive: float | None
     of_library: float | None
+    low_ms: float | None = None
+    high_ms: float | None = None
+    limited_by: str | None = None
 
 
 @dataclass
@@ -85,26 +97,48 @@ class Evolution(Results):
         library = find_class(family).library
         cpu = self._find(lambda row: row.machine == "cpu")
         naive = self._find(lambda row: row.machine == "cuda" and row.variant == first)
+        guess = self._find(lambda row: row.is_predicted and row.variant == first)
         best = self._find(lambda row: row.variant == library and is_stranger(row))
         steps = []
         for row in self.rows:
             time = row.median_ms if row.times_ms else None
-            ratios = [other / time if other and time else None for other in (cpu, naive, best)]
-            steps.append(Step(row.variant, row.machine, time, *ratios))
+            others = (None, guess, None) if row.is_predicted else (cpu, naive, best)
+            ratios = [other / time if other and time else None for other in others]
+            steps.append(
+                Step(
+                    variant=row.variant,
+                    machine=row.machine,
+                    time_ms=time,
+                    over_cpu=ratios[0],
+                    over_naive=ratios[1],
+                    of_library=ratios[2],
+                    low_ms=row.low_ms,
+                    high_ms=row.high_ms,
+                    limited_by=row.limited_by,
+                )
+            )
         return steps
+
+    def _list_cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """(heads, cells of each step); ranges and limits where some steps are predicted."""
+        if any(row.is_predicted for row in self.rows):
+            return OF_PREDICTED, [show_predicted(step) for step in self.steps]
+        return HEADS, [show_step(step) for step in self.steps]
 
     def to_markdown(self) -> str:
         """The table as Markdown."""
-        lines = ["| " + " | ".join(HEADS) + " |", "| --- | --- |" + " ---: |" * 4]
-        lines += ["| " + " | ".join(cells) + " |" for cells in map(show_step, self.steps)]
+        heads, rows = self._list_cells()
+        lines = ["| " + " | ".join(heads) + " |", "| --- | --- |" + " ---: |" * 4]
+        lines += ["| " + " | ".join(cells) + " |" for cells in rows]
         return "\n".join(lines) + "\n"
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
 
     def __str__(self) -> str:
-        table = [HEADS, *map(show_step, self.steps)]
-        widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
+        heads, rows = self._list_cells()
+        table = [heads, *rows]
+        widths = [max(len(row[i]) for row in table) for i in range(len(heads))]
         lines = []
         for row in table:
             left = [f"{cell:{width}}" for cell, width in zip(row[:2], widths, strict=False)]
@@ -138,6 +172,16 @@ def show_step(step: Step) -> tuple[str, ...]:
     ratios = [show_ratio(r) if r else "-" for r in (step.over_cpu, step.over_naive)]
     part = f"{100 * step.of_library:.3g} %" if step.of_library else "-"
     return step.variant, step.machine, time, *ratios, part
+
+
+def show_predicted(step: Step) -> tuple[str, ...]:
+    """The cells of a step of a table with predictions."""
+    time = show_time(step.time_ms) if step.time_ms else "-"
+    span = "-"
+    if step.low_ms is not None and step.high_ms is not None:
+        span = f"{show_time(step.low_ms)} to {show_time(step.high_ms)}"
+    ratio = show_ratio(step.over_naive) if step.over_naive else "-"
+    return step.variant, step.machine, time, span, ratio, step.limited_by or "-"
 
 
 # Measuring ----------------------------------------------------------------------------------------
@@ -202,9 +246,14 @@ def evolution(
     seed: int = timing.SEED,
     progress: bool | None = None,
     warn: Warn | None = None,
+    predicted: bool = False,
+    device: str | Card | None = None,
     **parameters: str,
 ) -> Evolution:
     """The way from NumPy to the library: each variant's time, and what it gains.
+
+    With predicted=True the times are those that smemkit.predict says of a card, which need not be
+    here: rows have the machine "predicted", low_ms, high_ms and limited_by.
 
     Parameters
     ----------
@@ -231,6 +280,11 @@ def evolution(
     warn : callable, optional
         Takes a line for each subject that fails, which is left out; without it our own failures
         are raised.
+    predicted : bool
+        True: predict, and measure nothing. With `results`, which must be of the same card, each of
+        their rows stands before the prediction of its variant.
+    device : str or Card, optional
+        The card to predict for, as smemkit.card takes it; by default "h200".
     **parameters
         op="max" of reduce, values="constant" of histogram, order="sequential" of gather,
         precision="tf32" of gemm.
@@ -246,7 +300,8 @@ def evolution(
     Raises
     ------
     ArgumentError, ShapeError (both ValueError), ArgumentTypeError (TypeError), BackendError;
-    WrongResultError where a subject computes something else.
+    WrongResultError where a subject computes something else. ArgumentError also for a card that is
+    not in the table, and for variants that it cannot run.
 
     Example
     -------
@@ -254,7 +309,17 @@ def evolution(
     >>> table = bench.evolution("gemm", 64, variants=("naive", "tiled"), backend="sim", seconds=0)
     >>> [(step.variant, step.machine, step.time_ms is None) for step in table.steps]
     [('numpy', 'cpu', False), ('naive', 'sim', True), ('tiled', 'sim', True)]
+    >>> words = {"predicted": True, "device": "rtx 4090"}
+    >>> table = bench.evolution("gemm", 512, variants=("naive", "tiled"), **words)
+    >>> [(step.variant, step.machine, step.low_ms < step.high_ms) for step in table.steps]
+    [('naive', 'predicted', True), ('tiled', 'predicted', True)]
     """
+    if predicted is not False or device is not None:
+        wanted = check_prediction(predicted, device, found=found, backend=backend)
+        _check_measured(results, wanted)
+        return _predict_evolution(
+            family, shape, wanted, variants, dtype, results, seed, progress, warn, parameters
+        )
     arguments.check_results(results)
     arguments.check_seed(seed)
     arguments.check_talk(progress, warn=warn)
@@ -295,3 +360,66 @@ def evolution(
         bar.advance()
     facts = timing.describe_protocol(backend, found, seed)
     return Evolution(rows, describe_run(**facts))
+
+
+# Predicting ---------------------------------------------------------------------------------------
+
+
+def _check_measured(results: Results | None, card: Card) -> None:
+    """ArgumentError for results of another card than the one that is predicted."""
+    arguments.check_results(results)
+    measured = None if results is None else str(results.provenance.get("device"))
+    if measured is not None and not is_card(measured, card):
+        raise smemkit.ArgumentError(
+            f"the results were measured on {measured}, and the card is {card.name}: both in one "
+            "table would compare two cards; leave results= out"
+        )
+
+
+def is_card(name: str, card: Card) -> bool:
+    """Whether a device of that name is the card."""
+    try:
+        return find_card(name).name == card.name
+    except smemkit.ArgumentError:
+        return False
+
+
+def _predict_evolution(
+    family: str,
+    shape: Shape | None,
+    card: Card,
+    variants: Sequence[str] | None,
+    dtype: DTypeLike | None,
+    results: Results | None,
+    seed: int,
+    progress: bool | None,
+    warn: Warn | None,
+    parameters: dict[str, str],
+) -> Evolution:
+    """An evolution of predicted rows, each behind the measured one where there are some."""
+    arguments.check_seed(seed)
+    arguments.check_talk(progress, warn=warn)
+    shape = arguments.default_shape(family, "cuda") if shape is None else shape
+    case = workloads.make_workload(family, shape, dtype, parameters)
+    names = arguments.check_variants(family, variants) or list_predictable(case, card)
+    measured = [] if results is None else select_steps(results, case, names)
+    if results is not None and not measured:
+        raise smemkit.ArgumentError(f"the results have no times of {case.name}")
+    predictor = Predictor(case, card, seed, ("warm",))
+    guesses: dict[str, Measurement] = {}
+    with Bar(len(names), progress) as bar:
+        for name in names:
+            bar.begin(f"{case.name} {name}")
+            for row in predictor.make_rows([name], warn, skip=variants is None):
+                guesses[name] = row
+            bar.advance()
+    rows = []
+    for row in measured:
+        rows.append(row)
+        if row.variant in guesses:
+            rows.append(guesses.pop(row.variant))
+    rows += guesses.values()
+    facts = describe_predictions(card, ("warm",), seed)
+    if results is not None:
+        facts = {**results.provenance, "predicted_for": card.name, "card": facts["card"]}
+    return Evolution(rows, facts)

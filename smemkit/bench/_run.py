@@ -9,6 +9,7 @@ import numpy
 
 from . import arguments, timing, workloads
 from ._progress import Bar
+from .predicted import Predictor, check_prediction, describe_predictions, list_predictable
 from .records import RECORDS, load_record
 from .results import Results, describe_run
 from .stopwatch import Stopwatch
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from .._types import Backend, Machine, Shape, StrPath
+    from ..predict import Card
     from .families import Workload
     from .results import Measurement
     from .types import Cache, Peer, Peers, Say, Warn
@@ -96,11 +98,14 @@ def run(
     progress: bool | None = None,
     say: Say | None = None,
     warn: Warn | None = None,
+    predicted: bool = False,
+    device: str | Card | None = None,
     **parameters: str,
 ) -> Results:
     """Measure the variants of a family at one size or several.
 
-    Every result is checked before it is timed.
+    Every result is checked before it is timed. With predicted=True nothing is timed: the times are
+    those that smemkit.predict says of a card, and no result is checked.
 
     Parameters
     ----------
@@ -130,6 +135,10 @@ def run(
     warn : callable, optional
         Takes a line for each subject that fails, which is then left out. Without it our own
         failures are raised, and those of peers are warnings.
+    predicted : bool
+        True: rows have the machine "predicted", low_ms, high_ms and limited_by.
+    device : str or Card, optional
+        The card to predict for, as smemkit.card takes it; by default "h200".
     **parameters
         op="max" of reduce, values="constant" of histogram, order="sequential" of gather,
         precision="tf32" of gemm.
@@ -157,6 +166,11 @@ def run(
      ('naive', (64, 32, 64), 8192), ('tiled', (64, 32, 64), 256)]
     """
     names = arguments.check_variants(family, variants)
+    if predicted is not False or device is not None:
+        card = check_prediction(predicted, device, peers=peers, backend=backend)
+        return _predict(
+            family, names, shapes, dtype, card, cache, seed, progress, say, warn, parameters
+        )
     machine = arguments.choose_backend(backend)
     arguments.check_seconds(seconds)
     arguments.check_seed(seed)
@@ -182,6 +196,41 @@ def run(
             bar.advance()
     facts = timing.describe_protocol(machine, found, seed)
     return Results(rows, describe_run(**facts))
+
+
+def _predict(
+    family: str,
+    names: list[str] | None,
+    shapes: Shape | Sequence[Shape] | None,
+    dtype: DTypeLike | None,
+    card: Card,
+    cache: Cache | Sequence[Cache],
+    seed: int,
+    progress: bool | None,
+    say: Say | None,
+    warn: Warn | None,
+    parameters: dict[str, str],
+) -> Results:
+    """The rows of run with predicted times."""
+    arguments.check_seed(seed)
+    arguments.check_talk(progress, say=say, warn=warn)
+    caches = arguments.list_caches(cache)
+    chosen = [
+        workloads.make_workload(family, shape, dtype, parameters)
+        for shape in arguments.list_shapes(family, shapes, "cuda")
+    ]
+    rows = []
+    with Bar(len(chosen), progress) as bar:
+        for case in chosen:
+            bar.begin(case.name)
+            wanted = names or list_predictable(case, card)
+            predictor = Predictor(case, card, seed, caches)
+            for row in predictor.make_rows(wanted, warn, skip=names is None):
+                rows.append(row)
+                if say:
+                    say(case, row)
+            bar.advance()
+    return Results(rows, describe_predictions(card, caches, seed))
 
 
 # Recorded -----------------------------------------------------------------------------------------

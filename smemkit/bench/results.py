@@ -19,13 +19,15 @@ from .._pandas import import_pandas
 from .sums import sum_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import Any, Self
 
     from pandas import DataFrame
 
     from .._types import Count, StrPath
 
+PREDICTED = "predicted"  # the machine of rows whose times were measured nowhere
+OF_PREDICTIONS = ("low_ms", "high_ms", "limited_by")  # None of measured rows, and left out of files
 PARTS = ("variants", "host", "peers", "ceilings", "probes")  # of a record: a file each
 FORMAT = 1  # version of the file format; a reader refuses other versions
 LENGTH_MOST = 2**63 - 1
@@ -73,7 +75,8 @@ RULES: tuple[tuple[str, Callable[[object], bool], str], ...] = (
     ("cache", lambda value: value is None or isinstance(value, str), "a str or None"),
     ("shape", _is_shape, "a tuple of ints, 1 and more"),
     ("times_ms host_times_ms call_times_ms", _is_times, "a tuple of numbers, 0 and more"),
-    ("nbytes flops", is_count, "a number, 0 or more, or None"),
+    ("nbytes flops low_ms high_ms", is_count, "a number, 0 or more, or None"),
+    ("limited_by", lambda value: value is None or isinstance(value, str), "a str or None"),
     ("counters", lambda value: is_table(value, is_count), "a dict from names to numbers"),
     ("parameters", is_table, "a dict from names to values"),
 )
@@ -90,11 +93,12 @@ class Measurement:
     shape : tuple of int
         One length for each dimension of the family's signature, in its order.
     dtype : str
-    machine : "cuda", "sim" or "cpu"
-        What worked: the GPU, the simulator, or NumPy on the host.
+    machine : "cuda", "sim", "cpu" or "predicted"
+        What worked: the GPU, the simulator, or NumPy on the host; or nothing did, and the time is
+        what smemkit.predict says of a card, which the provenance of the results names.
     times_ms : tuple of float
         Every sample. On "cuda" by CUDA events, on "cpu" by the host's clock; the simulator has no
-        clock: empty.
+        clock: empty. The one time of a prediction.
     call_times_ms : tuple of float
         Every sample of one call on a GPU that has nothing to do, by CUDA events: with the time that
         the host takes to start the work, between its launches too. Empty where not measured.
@@ -108,6 +112,10 @@ class Measurement:
         That must move through memory, and operations that must be done.
     parameters : dict
         What else tells this row from others: {"op": "max"}, {"stride": 8}.
+    low_ms, high_ms : float or None
+        The range in which a predicted time is expected; None of measured rows.
+    limited_by : str or None
+        Of a prediction, the term that limits it: "shared".
 
     Example
     -------
@@ -130,6 +138,9 @@ class Measurement:
     flops: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     call_times_ms: tuple[float, ...] = ()
+    low_ms: float | None = None
+    high_ms: float | None = None
+    limited_by: str | None = None
 
     def __post_init__(self) -> None:
         for names, test, words in RULES:
@@ -155,6 +166,20 @@ class Measurement:
     def median_ms(self) -> float:
         """Milliseconds, NaN where there are no samples."""
         return self.quantile_ms(0.5)
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether the time is a prediction, and was measured nowhere."""
+        return self.machine == PREDICTED
+
+    @property
+    def range_ms(self) -> tuple[float, float]:
+        """The range of a prediction; of measured rows the quantiles 20 % and 80 %."""
+        if self.is_predicted:
+            middle = self.median_ms
+            low = middle if self.low_ms is None else self.low_ms
+            return low, middle if self.high_ms is None else self.high_ms
+        return self.quantile_ms(0.2), self.quantile_ms(0.8)
 
     @property
     def call_median_ms(self) -> float:
@@ -233,6 +258,8 @@ class Results:
     def __str__(self) -> str:
         if self.rows and all(row.counters and not row.times_ms for row in self.rows):
             return self._show_counts()
+        if any(row.is_predicted for row in self.rows):
+            return self._show_predictions()
         rows = [("family", "shape", "dtype", "variant", "cache", "median [us]", "conflicts")]
         for row in self.rows:
             time_us = f"{row.median_ms * 1e3:,.2f}" if row.times_ms else "-"
@@ -241,9 +268,19 @@ class Results:
             shape = "x".join(map(str, row.shape))
             cells = (row.family, shape, row.dtype, row.variant, row.cache or "-", time_us)
             rows.append((*cells, f"{conflicts:,}" if found else "-"))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join(lines)
+        return align(rows)
+
+    def _show_predictions(self) -> str:
+        """A row for each measurement: predicted ones with their range and what limits them."""
+        heads = ("family", "shape", "dtype", "variant", "machine", "time [us]", "from", "to")
+        rows: list[tuple[str, ...]] = [(*heads, "limited by")]
+        for row in self.rows:
+            times = (row.median_ms, *row.range_ms) if row.times_ms else ()
+            cells = [f"{1e3 * ms:,.2f}" for ms in times] or ["-", "-", "-"]
+            shape = "x".join(map(str, row.shape))
+            names = (row.family, shape, row.dtype, row.variant, row.machine)
+            rows.append((*names, *cells, row.limited_by or "-"))
+        return align(rows, range(5, 8))
 
     def _show_counts(self) -> str:
         """A row for each measurement of the simulator, with the counters of `smemkit bench`."""
@@ -265,16 +302,7 @@ class Results:
                     f"{found.divergent:,}",
                 )
             )
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        texts = len(rows[0]) - len(counted)
-        lines = []
-        for cells in rows:
-            padded = [
-                cell.ljust(width) if i < texts else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            ]
-            lines.append("  ".join(padded).rstrip())
-        return "\n".join(lines)
+        return align(rows, range(len(rows[0]) - len(counted), len(rows[0])))
 
     def select(self, **wanted: Any) -> Results:
         """The rows whose attributes or parameters have the wanted values, as Results."""
@@ -292,7 +320,11 @@ class Results:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
-        rows = [asdict(row) for row in self.rows]
+        rows = []
+        for row in self.rows:
+            facts = asdict(row)
+            without = [name for name in OF_PREDICTIONS if facts[name] is None]
+            rows.append({name: value for name, value in facts.items() if name not in without})
         return {"format": FORMAT, "provenance": self.provenance, "rows": rows}
 
     def to_json(self) -> str:
@@ -345,7 +377,11 @@ class Results:
             raise smemkit.ArgumentError(f"{file}: {error}") from error
 
     def to_dataframe(self) -> DataFrame:
-        """A pandas.DataFrame: a row each, with medians, quantiles and rates; units in the names."""
+        """A pandas.DataFrame: a row each, with medians, quantiles and rates; units in the names.
+
+        Where rows are predicted there are also low_ms, high_ms and limited_by.
+        """
+        more = OF_PREDICTIONS if any(row.is_predicted for row in self.rows) else ()
         return import_pandas().DataFrame(
             {
                 "family": row.family,
@@ -363,6 +399,7 @@ class Results:
                 "host_median_ms": (
                     float(numpy.median(row.host_times_ms)) if row.host_times_ms else float("nan")
                 ),
+                **{name: getattr(row, name) for name in more},
                 **row.parameters,
                 **row.counters,
             }
@@ -392,6 +429,19 @@ class Results:
         known = {row.key: row for row in list_measured(before) if row.counters}
         pairs = [(row, known[row.key]) for row in self.rows if row.counters and row.key in known]
         return [(row, other, find_changes(row.counters, other.counters)) for row, other in pairs]
+
+
+def align(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Rows of cells as lines of text; the columns of these numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for cells in rows:
+        padded = [
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
 
 
 def list_measured(results: Iterable[Measurement]) -> list[Measurement]:

@@ -14,6 +14,13 @@ from . import arguments, records, timing, workloads
 from ._ceilings import Ceilings
 from ._ceilings import ceilings as measure_ceilings
 from ._run import run
+from .predicted import (
+    Predictor,
+    check_prediction,
+    describe_predictions,
+    find_ceilings,
+    list_predictable,
+)
 from .results import Results
 
 if TYPE_CHECKING:
@@ -23,8 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from .._types import Backend, Count, Shape
+    from ..predict import Card
     from ..report import Report
     from .families import Workload
+    from .results import Measurement
     from .types import Operands
 
 COUNTED_MOST = 1 << 25  # operations or bytes that are simulated for one variant
@@ -70,6 +79,8 @@ class Reads:
     l2_bytes, dram_bytes : float or None
         That the GPU moved between L1 and L2, and between L2 and DRAM, counted by Nsight Compute
         with warm caches; None where no record has them.
+    low_ms, high_ms : float or None
+        The range of a predicted time; None of a measured one.
     """
 
     variant: str
@@ -86,6 +97,8 @@ class Reads:
     requested_bytes: float = 0.0
     l2_bytes: float | None = None
     dram_bytes: float | None = None
+    low_ms: float | None = None
+    high_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,13 +115,14 @@ class MemoryWall:
     flops : float or None
         Operations that must be done.
     gb_per_s, gflop_per_s : float or None
-        The measured ceilings, where there are some.
+        The measured ceilings, where there are some; of predictions those by the card's constants.
     rows : tuple of Reads
         What each variant reads: predicted, and counted by the simulator.
     shared_gb_per_s : float or None
         The measured ceiling of shared memory, which the L1 cache shares.
     provenance : dict
-        Of the times: device, date and versions; empty where there are none.
+        Of the times: device, date and versions, and predicted_for where they are predicted; empty
+        where there are none.
     l2_gb_per_s : float or None
         The measured ceiling of the L2 cache.
     traffic : dict
@@ -164,6 +178,12 @@ class MemoryWall:
             return moving_ms
         return max(moving_ms, self.flops / self.gflop_per_s / 1e6)
 
+    @property
+    def predicted_for(self) -> str | None:
+        """The name of the card for which the times are predicted; None where they are measured."""
+        name = self.provenance.get("predicted_for")
+        return None if name is None else str(name)
+
     def __str__(self) -> str:
         shape = " x ".join(map(str, self.shape))
         words = [
@@ -188,6 +208,11 @@ class MemoryWall:
         sampled = [row for row in self.rows if row.blocks < row.blocks_total]
         if sampled:
             words.append("counts are those of a few blocks, scaled to all")
+        if self.predicted_for is not None:
+            words.append(
+                f"times are predicted for {self.predicted_for}, and its ceilings follow from its "
+                "constants"
+            )
         if self.traffic:
             words.append(
                 f"L2 and DRAM: bytes that Nsight Compute counted on {self.traffic.get('device')}"
@@ -202,9 +227,19 @@ def show_reads(row: Reads) -> tuple[str, ...]:
         row.variant,
         *(f"{number:.4g}" for number in numbers),
         f"{row.reuse:.3g} x",
-        f"{row.time_ms * 1e3:.4g} us" if row.time_ms else "-",
+        show_time(row),
         f"{100 * row.reached:.3g} %" if row.reached else "-",
     )
+
+
+def show_time(row: Reads) -> str:
+    """The time of a row, with its range where it is predicted."""
+    if not row.time_ms:
+        return "-"
+    time = f"{row.time_ms * 1e3:.4g} us"
+    if row.low_ms is None or row.high_ms is None:
+        return time
+    return f"{time} ({row.low_ms * 1e3:.4g} to {row.high_ms * 1e3:.4g})"
 
 
 def show_traffic(row: Reads) -> tuple[str, ...]:
@@ -249,11 +284,12 @@ def make_reads(
     case: Workload,
     inputs: Operands,
     variant: str,
-    time_ms: float | None,
+    timed: Measurement | None,
     bound_ms: float | None,
     moved: Mapping[str, Count] | None,
 ) -> Reads:
     """The row of one variant; moved: its counters of the part "traffic", or None."""
+    time_ms = None if timed is None else timed.median_ms
     report, tile = count_reads(case, inputs, variant)
     staged = scale(report, WAVEFRONTS) > 0
     counted = scale(report, READS)
@@ -274,6 +310,8 @@ def make_reads(
         requested_bytes=SECTOR_BYTES * scale(report, SECTORS + WRITTEN),
         l2_bytes=add_up(moved, L2) if moved else None,
         dram_bytes=add_up(moved, DRAM) if moved else None,
+        low_ms=None if timed is None else timed.low_ms,
+        high_ms=None if timed is None else timed.high_ms,
     )
 
 
@@ -282,12 +320,12 @@ def add_up(counters: Mapping[str, Count], names: Iterable[str]) -> float:
     return float(sum(counters[name] or 0 for name in names))
 
 
-def find_times(results: Results | None, case: Workload) -> dict[str, float]:
-    """{variant: median} of the warm measurements of this workload in results."""
-    times: dict[str, float] = {}
+def find_times(results: Results | None, case: Workload) -> dict[str, Measurement]:
+    """{variant: row} of the warm measurements, or predictions, of this workload in results."""
+    times: dict[str, Measurement] = {}
     for row in results or ():
-        if case.owns(row) and row.times_ms and row.cache == "warm" and row.machine == "cuda":
-            times.setdefault(row.variant, row.median_ms)
+        if case.owns(row) and row.times_ms and row.cache == "warm" and row.machine != "cpu":
+            times.setdefault(row.variant, row)
     return times
 
 
@@ -336,6 +374,8 @@ def memory_wall(
     backend: Backend | None = None,
     seconds: float = 0.2,
     seed: int = timing.SEED,
+    predicted: bool = False,
+    device: str | Card | None = None,
     **parameters: str,
 ) -> MemoryWall:
     """What bounds a family at a shape, and what its variants read: predicted against counted.
@@ -364,6 +404,10 @@ def memory_wall(
         That the samples of one subject may take.
     seed : int
         Of the arrays' values.
+    predicted : bool
+        True: times are those that smemkit.predict says of a card, and so are the ceilings.
+    device : str or Card, optional
+        The card to predict for, as smemkit.card takes it; by default "h200".
     **parameters
         As of bench.run.
 
@@ -392,10 +436,18 @@ def memory_wall(
     """
     arguments.check_results(results)
     arguments.check_seed(seed)
-    machine = arguments.choose_backend(backend)
-    shape = arguments.default_shape(family, machine) if shape is None else shape
+    card = None
+    if predicted is not False or device is not None:
+        given = {"results": results, "ceilings": ceilings, "traffic": traffic, "backend": backend}
+        card = check_prediction(predicted, device, **given)
+    machine = "sim" if card is not None else arguments.choose_backend(backend)
+    if shape is None:
+        shape = arguments.default_shape(family, machine if card is None else "cuda")
     case = workloads.make_workload(family, shape, dtype, parameters)
-    names = arguments.check_variants(family, variants) or timing.list_ours(case, whole=True)
+    names = arguments.check_variants(family, variants)
+    if card is not None:
+        return _predict_wall(case, card, names or list_predictable(case, card), seed)
+    names = names or timing.list_ours(case, whole=True)
     arguments.check_seconds(seconds)
     if results is None and machine == "cuda":
         words: dict[str, Any] = {"seconds": seconds, "seed": seed, **parameters}
@@ -426,3 +478,24 @@ def memory_wall(
         for name in names
     ]
     return replace(wall, rows=tuple(rows))
+
+
+def _predict_wall(case: Workload, card: Card, names: Sequence[str], seed: int) -> MemoryWall:
+    """The memory wall of a card, with predicted times."""
+    rows = list(Predictor(case, card, seed, ("warm",)).make_rows(names, None, skip=True))
+    roofs = find_ceilings(card, case.dtype)
+    wall = MemoryWall(
+        case.family,
+        case.shape,
+        case.dtype,
+        float(case.nbytes),
+        case.flops,
+        gb_per_s=roofs["gb_per_s"],
+        gflop_per_s=roofs["gflop_per_s"],
+        shared_gb_per_s=roofs["shared_gb_per_s"],
+        l2_gb_per_s=roofs["l2_gb_per_s"],
+        provenance=describe_predictions(card, ("warm",), seed),
+    )
+    inputs = case.make_inputs(numpy.random.default_rng(seed))
+    reads = [make_reads(case, inputs, row.variant, row, wall.bound_ms, None) for row in rows]
+    return replace(wall, rows=tuple(reads))

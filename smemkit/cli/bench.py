@@ -43,6 +43,7 @@ examples:
   bench gemm --variants naive,tiled,padded --sizes 256:4096 --plot out.png --json out.json
   bench transpose --sizes 1024,2048 --cache cold --peers
   bench gemm --evolution --sizes 4096
+  bench gemm --evolution --sizes 4096 --predicted --device "RTX 4090"
   bench reduce --parameter op=max --sizes 1000:1000000:111000
   bench --peers                    the cases that have goals, beside other libraries
 
@@ -67,6 +68,8 @@ class Options(argparse.Namespace):
     cache: Cache | Literal["both"]
     parameter: list[str]
     evolution: bool
+    predicted: bool
+    device: str | None
     plot: str | None
     compare: str | None
     only: list[str]
@@ -102,6 +105,10 @@ def add_bench_arguments(parser: Parser) -> None:
     group.add_argument(
         "--evolution", action="store_true", help="the table from NumPy to the library, of one size"
     )
+    group.add_argument(
+        "--predicted", action="store_true", help="what a card would take, which need not be here"
+    )
+    group.add_argument("--device", metavar="CARD", help="of --predicted (default: H200)")
     group.add_argument("--plot", type=picture_file, metavar="FILE", help="draw it (matplotlib)")
     group.add_argument("--compare", metavar="FILE", help="with an earlier run")
     group = parser.add_argument_group("of the cases that have goals")
@@ -131,11 +138,10 @@ def add_bench_arguments(parser: Parser) -> None:
 def show_row(case: Workload, row: Measurement) -> None:
     """One line of a row."""
     if row.times_ms:
-        low, high = row.quantile_ms(0.2) * 1e3, row.quantile_ms(0.8) * 1e3
+        low, high = (1e3 * ms for ms in row.range_ms)
         rate = f"{row.gflop_per_s:9.0f} GFLOP/s" if case.by_flops else f"{row.gb_per_s:9.0f} GB/s"
-        text = (
-            f"{row.median_ms * 1e3:11.2f} us  {low:11.2f} to {high:11.2f}  {rate}  "
-            f"{len(row.times_ms)} samples"
+        text = f"{row.median_ms * 1e3:11.2f} us  {low:11.2f} to {high:11.2f}  {rate}  " + (
+            f"limited by {row.limited_by}" if row.is_predicted else f"{len(row.times_ms)} samples"
         )
         if row.call_times_ms:
             text += f"; a call {row.call_median_ms * 1e3:.2f} us"
@@ -161,7 +167,7 @@ def show_head() -> None:
 
 
 def make_printer(backend: Machine) -> Say:
-    """What prints each row when it is there, on the simulator below heads of the columns."""
+    """What prints each row when it is there, counters of the simulator below heads of columns."""
     needs_head = backend == "sim"
 
     def say(case: Workload, row: Measurement) -> None:
@@ -188,7 +194,10 @@ def choose_cases(chosen: Options, backend: Machine) -> list[Workload]:
 def check_options(chosen: Options) -> None:
     """UsageError for options that do not go together."""
     alone = ("only", "all", "size")
-    of_family = ("variants", "sizes", "shape", "dtype", "parameter", "evolution", "plot", "compare")
+    of_family = (
+        *("variants", "sizes", "shape", "dtype", "parameter"),
+        *("evolution", "predicted", "device", "plot", "compare"),
+    )
     wrong = of_family if chosen.family is None else alone
     for name in wrong:
         if getattr(chosen, name) not in (None, [], False):
@@ -197,6 +206,11 @@ def check_options(chosen: Options) -> None:
     if chosen.family is not None and chosen.family not in CLASSES:
         there = ", ".join(CLASSES)
         raise UsageError(f"there is no family {chosen.family!r} to measure; there are {there}")
+    if chosen.device is not None and not chosen.predicted:
+        raise UsageError("--device names the card of a prediction: it needs --predicted")
+    if chosen.predicted and (chosen.peers or chosen.backend):
+        word = "--peers" if chosen.peers else "--backend"
+        raise UsageError(f"--predicted measures nothing: leave {word} out")
 
 
 def run_goals(chosen: Options, backend: Machine, say: Say | None) -> Results:
@@ -230,6 +244,9 @@ def run_family(chosen: Options, family: str, backend: Machine, say: Say | None) 
     for name in parameters.keys() - CLASSES[family].choices.keys():
         there = ", ".join(CLASSES[family].choices) or "none"
         raise UsageError(f"{family} has no parameter {name!r}; it has: {there}")
+    where: dict[str, Any] = {"backend": backend}
+    if chosen.predicted:
+        where = {"predicted": True, "device": chosen.device}
     if chosen.evolution:
         if len(shapes) > 1:
             raise UsageError("--evolution is of one size")
@@ -238,13 +255,13 @@ def run_family(chosen: Options, family: str, backend: Machine, say: Say | None) 
             shapes[0] if shapes else None,
             variants=variants,
             dtype=chosen.dtype,
-            backend=backend,
             seconds=chosen.seconds,
             seed=chosen.seed,
             warn=complain,
+            **where,
             **parameters,
         )
-        if say and backend == "sim":
+        if say and backend == "sim" and not chosen.predicted:
             show_evolution_counts(found)
         elif say:
             print(found)
@@ -256,11 +273,11 @@ def run_family(chosen: Options, family: str, backend: Machine, say: Say | None) 
         chosen.dtype,
         peers=chosen.peers,
         cache=("warm", "cold") if chosen.cache == "both" else chosen.cache,
-        backend=backend,
         seconds=chosen.seconds,
         seed=chosen.seed,
         say=say,
         warn=complain,
+        **where,
         **parameters,
     )
 
@@ -314,7 +331,7 @@ def run_bench(chosen: Options) -> int:
         )
     before = None if chosen.compare is None else load_results(chosen.compare)
     quiet = chosen.json == "-"
-    say = None if quiet else make_printer(backend)
+    say = None if quiet else make_printer("cuda" if chosen.predicted else backend)
     if chosen.family is None:
         results = run_goals(chosen, backend, say)
     else:

@@ -166,7 +166,7 @@ def count(values: Iterable[Hashable], noun: str) -> str:
 def choose_kind(rows: Iterable[Measurement]) -> Kind:
     """The kind of picture for the rows: counts without times, a line for several sizes."""
     timed = [row for row in rows if row.times_ms]
-    if not any(row.machine == "cuda" for row in timed):
+    if not any(row.machine in ("cuda", "predicted") for row in timed):
         return "sectors"
     return "ladder" if len({tuple(row.shape) for row in timed}) == 1 else "speed"
 

@@ -11,6 +11,7 @@ from ._rows import (
     UNITS,
     choose_unit,
     describe_rows,
+    describe_spread,
     find_peer,
     find_size,
     find_source,
@@ -25,6 +26,7 @@ from ._rows import (
     spread,
 )
 from .style import (
+    FAINT,
     INK,
     PAPER,
     REFERENCE,
@@ -33,6 +35,7 @@ from .style import (
     choose_colour,
     choose_line,
     fit_labels,
+    hatch,
     in_style,
     label_ends,
     list_inks,
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from ..bench.results import Measurement
     from ._rows import LinePoint, Rows
     from .style import Labelled
 
@@ -65,7 +69,8 @@ def speed(
 ) -> Axes:
     """Speed against size: a line for each variant, its median with the 20 and 80 % quantiles.
 
-    The axis of speed is logarithmic where the lines lie far apart.
+    Lines of predicted rows are dashed, with hollow marks, and bars over the range of the
+    prediction. The axis of speed is logarithmic where the lines lie far apart.
 
     Parameters
     ----------
@@ -108,9 +113,12 @@ def speed(
     references = list_references(rows)
     lines: dict[str, list[LinePoint]] = {}
     names: dict[str, str] = {}  # of the variants, by label
+    guessed: set[str] = set()  # labels of predicted lines
     for label, row, size in zip(label_rows(rows), rows, sizes, strict=True):
         lines.setdefault(label, []).append((size, *spread(row, unit)))
         names[label] = row.variant
+        if row.is_predicted:
+            guessed.add(label)
     ax = make_axes(ax, height=fit_labels(len(lines)))
     ends: list[Labelled] = []
     greys = 0
@@ -120,7 +128,13 @@ def speed(
         greys += look["color"] == REST
         if names[label] == HOST:
             look["linestyle"] = (0, (2, 1))
-        ax.errorbar(across, middle, yerr=(below, above), label=label, capsize=2, **look)
+        if label in guessed:
+            look = {**look, "linestyle": (0, (4, 2))}
+            ax.errorbar(
+                across, middle, yerr=(below, above), label=label, capsize=2, mfc=PAPER, **look
+            )
+        else:
+            ax.errorbar(across, middle, yerr=(below, above), label=label, capsize=2, **look)
         ends.append((across[-1], middle[-1], label, look["color"]))
     ax.set_xscale("log", base=2)
     tick_powers(ax.xaxis, sizes)
@@ -136,7 +150,7 @@ def speed(
     add_grid(ax)
     point, named = _points.compare_sizes(rows, sizes, unit)
     facts = f"{describe_rows(rows)} · {find_source(results, rows)}"
-    put_header(ax, title, point, f"{facts} · medians, bars from 20 to 80 % of the samples")
+    put_header(ax, title, point, f"{facts} · {describe_spread(rows)}")
     label_ends(ax, ends, {label for label, name in names.items() if name in named})
     return ax
 
@@ -151,6 +165,9 @@ def ladder(
     ax: Axes | None = None,
 ) -> Axes:
     """The variants of one family at one shape as bars, each with its percentage of a peer.
+
+    Bars of measured rows are full. Those of predicted rows are hatched, with a whisker over the
+    range of the prediction, and a legend says so.
 
     Parameters
     ----------
@@ -210,7 +227,7 @@ def ladder(
     references = list_references(rows, peer)
     point, named = _points.compare_rows(rows, unit, peer)
     colours = [choose_colour(row.variant, row.variant in references) for row in rows]
-    ax.barh(range(len(rows)), values, color=colours, height=0.72)
+    ends = draw_bars(ax, rows, unit, colours)
     if whole is not None:  # the reference, through all bars
         ax.axvline(read_value(whole, unit), color=REFERENCE, linewidth=2.4, zorder=0.5)
     ink = list_inks(ax)[0]
@@ -224,7 +241,7 @@ def ladder(
         weight = "bold" if row.variant in named else "normal"
         ax.annotate(
             words,
-            (value, place),
+            (ends[place], place),
             xytext=(4, 0),
             textcoords="offset points",
             va="center_baseline",
@@ -238,12 +255,16 @@ def ladder(
         label.set_fontweight(weight)
         label.set_color(text_colour(colour) if colour not in (REFERENCE, REST) else ink)
     ax.invert_yaxis()
-    ax.set_xlim(0, 1.28 * max(values))
+    ax.set_xlim(0, 1.28 * max(ends))
     separate(ax.xaxis)
     note = f"; in brackets: speed as a part of {whole.variant}'s" if whole is not None else ""
     ax.set_xlabel(UNITS[unit] + note)
     add_grid(ax, "x")
-    put_header(ax, title, point, f"{describe_rows(rows)} · {find_source(results, rows)} · medians")
+    if any(row.is_predicted for row in rows):
+        explain_hatching(ax, rows)
+    facts = f"{describe_rows(rows)} · {find_source(results, rows)}"
+    medians = "" if all(row.is_predicted for row in rows) else " · medians"
+    put_header(ax, title, point, facts + medians)
     return ax
 
 
@@ -324,6 +345,50 @@ def stride(
     if len(lines) > 1:
         label_ends(ax, ends)
     return ax
+
+
+def draw_bars(
+    ax: Axes, rows: Sequence[Measurement], unit: str, colours: Sequence[str]
+) -> list[float]:
+    """Draws a bar for each row, hatched and with a whisker where it is predicted; their ends."""
+    ends = []
+    for place, (row, colour) in enumerate(zip(rows, colours, strict=True)):
+        middle, below, above = spread(row, unit)
+        if not row.is_predicted:
+            ax.barh(place, middle, color=colour, height=0.72)
+            ends.append(middle)
+            continue
+        ax.barh(place, middle, height=0.72, **hatch(colour))
+        ax.errorbar(
+            [middle],
+            [place],
+            xerr=([below], [above]),
+            fmt="none",
+            ecolor=INK,
+            elinewidth=1.1,
+            capsize=2.5,
+            zorder=3,
+        )
+        ends.append(middle + above)
+    return ends
+
+
+def explain_hatching(ax: Axes, rows: Sequence[Measurement]) -> None:
+    """Writes below the Axes which bars are measured, and which predicted."""
+    from matplotlib.patches import Patch
+
+    handles = [Patch(label="predicted; the whisker is its range", **hatch(FAINT))]
+    if not all(row.is_predicted for row in rows):
+        handles.insert(0, Patch(label="measured", color=FAINT))
+    ax.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(0, -0.3 / (0.27 * len(rows) + 0.35)),
+        ncols=2,
+        fontsize=8.5,
+        labelcolor=list_inks(ax)[0],
+        borderaxespad=0.9,
+    )
 
 
 def label_values(ax: Axes, points: Sequence[LinePoint]) -> None:

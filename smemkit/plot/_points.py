@@ -57,6 +57,8 @@ def compare_rows(
 ) -> tuple[str, set[str]]:
     """(sentence, names in it) of the rows of one family at one shape."""
     known = list_ours(rows[0].family)
+    measured = [row for row in rows if not row.is_predicted]
+    rows, would = measured or rows, not measured
     ours = [row for row in rows if row.variant in known and row.machine != "cpu"]
     whole = find_peer(rows, peer)
     where = f" at {size}" if size else ""
@@ -67,13 +69,15 @@ def compare_rows(
     gain = rate(best, unit) / rate(base, unit)
     words, names = [], {best.variant, base.variant}
     if base is not best:
-        words.append(f"is {show_times(gain)} times as fast as {base.variant}")
+        verb = "would be" if would else "is"
+        words.append(f"{verb} {show_times(gain)} times as fast as {base.variant}")
     if whole is not None and whole is not best:
         part = show_percent(100 * rate(best, unit) / rate(whole, unit))
         words.append(f"reaches {part} % of {whole.variant}'s speed")
         names.add(whole.variant)
     if not words:
-        return f"{best.variant} reaches {show_unit(best, unit)}{where}", names
+        verb = "would reach" if would else "reaches"
+        return f"{best.variant} {verb} {show_unit(best, unit)}{where}", names
     return f"{best.variant} {' and '.join(words)}{where}", names
 
 
@@ -202,10 +206,12 @@ def compare_marks(marks: Sequence[Mark], roof: Roof) -> tuple[str, set[str]]:
         faster = show_times(tiled.gflop_per_s / base.gflop_per_s)
         verb = compare_bytes(base.near / tiled.near, is_moved=bool(tiled.l2))
         words = f"{tiled.label} {verb} {base.label}"
-        return f"{words} and is {faster} times as fast", {tiled.label, base.label}
+        verb = "is" if tiled.span is None else "would be"
+        return f"{words} and {verb} {faster} times as fast", {tiled.label, base.label}
     top = max(marks, key=lambda mark: reach(mark, roof))
     part = show_percent(100 * reach(top, roof))
-    return f"{top.label} reaches {part} % of the roof, the most of {len(marks)}", {top.label}
+    verb = "reaches" if top.span is None else "would reach"
+    return f"{top.label} {verb} {part} % of the roof, the most of {len(marks)}", {top.label}
 
 
 def compare_bytes(ratio: float, *, is_moved: bool) -> str:

@@ -10,7 +10,7 @@ import numpy
 
 from .. import _core
 from ..bench.results import is_number
-from ..bench.roofline import SECTOR_BYTES, SECTORS, WRITTEN, MemoryWall
+from ..bench.roofline import SECTOR_BYTES, SECTORS, WRITTEN, MemoryWall, Reads
 from . import _points
 from ._rows import complete, find_source, label_sized, list_rows
 from .style import (
@@ -64,6 +64,7 @@ class Mark:
     requested: float | None = None
     l2: float | None = None
     dram: float | None = None
+    span: tuple[float, float] | None = None  # GFLOP/s, the range of a prediction
 
     @property
     def near(self) -> float | None:
@@ -123,6 +124,8 @@ def roofline(
     there is that of the L1 cache and shared memory, where its ceiling is known. The hollow mark
     lies at operations a byte that must move: between both marks lies what the caches serve. The
     words along the axis say which of the two pictures it is.
+
+    Marks of predicted times have an upright bar over the range of the prediction.
 
     Parameters
     ----------
@@ -193,9 +196,12 @@ def roofline(
     ax.set_ylabel("GFLOP/s (10⁹ operations a second)")
     add_grid(ax, "both")
     families = ", ".join(dict.fromkeys(mark.family for mark in marks))
-    source = find_source(roof.provenance)
+    source = f"{find_source(roof.provenance)} · medians"
+    cards = dict.fromkeys(wall.predicted_for for wall in walls if wall.predicted_for)
+    if cards:
+        source = f"predicted for {', '.join(cards)}, bars over the range"
     point, named = _points.compare_marks(marks, roof)
-    put_header(ax, title, point, f"{families} · {source} · medians{kind.source}")
+    put_header(ax, title, point, f"{families} · {source}{kind.source}")
     words = _label_roof(ax, rates, roof.gflop_per_s, marks)
     hollows = [(mark.far_intensity, mark.gflop_per_s) for mark in marks]
     points = [
@@ -301,12 +307,20 @@ def _mark_walls(walls: Sequence[MemoryWall], traffic: bool) -> list[Mark]:
             wall.flops / row.time_ms / 1e6,
             wall.nbytes,
             row.requested_bytes,
-            *((row.l2_bytes, row.dram_bytes) if counted else ()),
+            *((row.l2_bytes, row.dram_bytes) if counted else (None, None)),
+            span=_find_span(wall.flops, row),
         )
         for wall in walls
         for row in wall.rows
         if row.time_ms and wall.flops
     ]
+
+
+def _find_span(flops: float, row: Reads) -> tuple[float, float] | None:
+    """The range of a predicted speed in GFLOP/s; None of a measured one."""
+    if not row.low_ms or not row.high_ms:
+        return None
+    return flops / row.high_ms / 1e6, flops / row.low_ms / 1e6
 
 
 def _mark_rows(results: Iterable[object]) -> list[Mark]:
@@ -328,6 +342,7 @@ def _scale(ax: Axes, marks: Sequence[Mark], roof: Roof, caches: Mapping[str, flo
     across += [mark.far_intensity for mark in marks]
     across += [roof.gflop_per_s / rate for rate in caches.values()]
     speeds = [mark.gflop_per_s for mark in marks]
+    speeds += [speed for mark in marks if mark.span is not None for speed in mark.span]
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(min(across) / ROOM**3, max(across) * ROOM**2)
@@ -410,6 +425,17 @@ def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
         colour = choose_colour(mark.name)
         shape = MARKS.get(colour) or REST_MARKS[greys % len(REST_MARKS)]
         greys += colour == REST
+        if mark.span is not None:
+            ax.plot(
+                [mark.intensity] * 2,
+                mark.span,
+                color=colour,
+                linewidth=1.3,
+                marker="_",
+                markersize=6,
+                gid="range",
+                zorder=4,
+            )
         if mark.near:
             height = [mark.gflop_per_s] * 2
             across = [mark.intensity, mark.far_intensity]

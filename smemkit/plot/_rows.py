@@ -212,10 +212,10 @@ def choose_unit(rows: Sequence[Measurement], unit: str | None) -> str:
 
 
 def spread(row: Measurement, unit: str) -> Spread:
-    """The value of a row, and the distances to its 20 and 80 % quantiles."""
+    """The value of a row, and the distances to its 20 and 80 % quantiles, or of a range."""
     middle = read_value(row, unit)
     scale = middle * row.median_ms
-    low, high = row.quantile_ms(0.2), row.quantile_ms(0.8)
+    low, high = row.range_ms
     if unit != "median_ms":
         low, high = scale / high, scale / (low or row.median_ms)
     return middle, max(0.0, middle - low), max(0.0, high - middle)
@@ -328,9 +328,30 @@ def find_source(results: object, rows: Sequence[Measurement] = ()) -> str:
         facts = describe_run()  # measured by this process
     date = str(facts.get("date") or "")[:10]
     device = facts.get("device") or "device not given"
+    guessed = find_card_of(results, rows)
+    if rows and all(row.is_predicted for row in rows):
+        return guessed
     if rows and not any(row.machine == "cuda" for row in rows):
         device = "NumPy on the CPU"
-    return f"{device}, {date or 'date not given'}"
+    return f"{device}, {date or 'date not given'}{f'; {guessed}' if guessed else ''}"
+
+
+def find_card_of(results: object, rows: Sequence[Measurement]) -> str:
+    """For which card the predicted rows are: "predicted for RTX 4090"; "" where there are none."""
+    if not any(row.is_predicted for row in rows):
+        return ""
+    facts = getattr(results, "provenance", None) or {}
+    return f"predicted for {facts.get('predicted_for') or 'a card that is not given'}"
+
+
+def describe_spread(rows: Sequence[Measurement]) -> str:
+    """What the bars of lines reach over: samples, or the range of a prediction."""
+    words = []
+    if any(not row.is_predicted for row in rows):
+        words.append("medians, bars from 20 to 80 % of the samples")
+    if any(row.is_predicted for row in rows):
+        words.append("dashed lines are predictions, bars over their range")
+    return "; ".join(words)
 
 
 def name_source(source: object, bars: Sequence[Subject] = (), timed: bool = False) -> str:

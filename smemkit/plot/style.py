@@ -148,6 +148,11 @@ def choose_line(name: str, number: int, is_reference: bool = False) -> Line:
     }
 
 
+def hatch(colour: str) -> dict[str, Any]:
+    """The look of a bar whose value is predicted, in the colour that a measured one has."""
+    return {"facecolor": PAPER, "edgecolor": colour, "hatch": "////", "linewidth": 1.0}
+
+
 def shade(ways: float) -> str:
     """The colour of a bank that serves so many words."""
     return SHADES[max(i for i, least in enumerate(WAYS[:-1]) if ways >= least or i == 0)]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _core
+from ..predict.predict_call import predict
 from ..report import check, profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from ..predict import Prediction
     from ..report import CheckReport, Report
 
 # What a call of a RawKernel takes beside the kernel's own arguments.
@@ -21,8 +23,8 @@ class Launcher:
     """What kernel[grid] of Triton and kernel[grid, block] of Numba are.
 
     It is called with the kernel's own arguments, and with backend=, device=, stream= and max_steps=
-    as a RawKernel is. profile() and check() take those arguments and the keywords of
-    smemkit.profile and smemkit.check.
+    as a RawKernel is. profile(), check() and predict() take those arguments and the keywords of
+    smemkit.profile, smemkit.check and smemkit.predict; device= of predict is the card.
     """
 
     __slots__ = ("__name__", "_run", "_text")
@@ -38,6 +40,9 @@ class Launcher:
 
     def check(self, *args: Any, **keywords: Any) -> CheckReport:
         return check(self, *args, **keywords)
+
+    def predict(self, *args: Any, **keywords: Any) -> Prediction:
+        return predict(self, *args, **keywords)
 
     def __repr__(self) -> str:
         return self._text

@@ -92,8 +92,8 @@ class NumbaKernel:
     """A kernel of Numba that runs on the simulator, and on a GPU; from_numba makes it.
 
     kernel[blocks, threads](*args) launches it, and kernel[blocks, threads, stream, shared_mem] too,
-    as Numba does; kernel[...].profile(...) and kernel[...].check(...) take the same arguments. name
-    is its name, source its Python, arch the compute capability for which it is compiled.
+    as Numba does; profile(...), check(...) and predict(...) of kernel[...] take the same arguments.
+    name is its name, source its Python, arch the compute capability for which it is compiled.
     compile(*args) gives the RawKernel without launching it.
     """
 
@@ -368,8 +368,8 @@ def from_numba(
     -------
     NumbaKernel, to be launched as kernel[blocks, threads](*args), with backend=, device= and
     max_steps= as keywords, or as kernel[blocks, threads, stream, shared_mem](*args);
-    kernel[blocks, threads] has profile(...) and check(...), and kernel.compile(...) gives the
-    RawKernel.
+    kernel[blocks, threads] has profile(...), check(...) and predict(...), and kernel.compile(...)
+    gives the RawKernel.
 
     Raises
     ------

@@ -104,9 +104,9 @@ class TritonKernel:
     """A kernel of Triton that runs on the simulator, and on a GPU; from_triton makes it.
 
     kernel[grid](*args, **constants) launches it, where grid is an int, a tuple, or a function of a
-    dict of the arguments, as for Triton; kernel[grid].profile(...) and kernel[grid].check(...) take
-    the same arguments. name is its name, source its Python, arch the compute capability for which
-    Triton compiles it. compile(*args, **constants) gives the RawKernel without launching it.
+    dict of the arguments, as for Triton; profile(...), check(...) and predict(...) of kernel[grid]
+    take the same arguments. name is its name, source its Python, arch the compute capability for
+    which Triton compiles it. compile(*args, **constants) gives the RawKernel without launching it.
     """
 
     def __init__(
@@ -381,7 +381,7 @@ def from_triton(
     -------
     TritonKernel, to be launched as kernel[grid](*args, **constants), with options of Triton's
     compiler and backend=, device=, stream= and max_steps= as further keywords; kernel[grid] has
-    profile(...) and check(...), and kernel.compile(...) gives the RawKernel.
+    profile(...), check(...) and predict(...), and kernel.compile(...) gives the RawKernel.
 
     Raises
     ------

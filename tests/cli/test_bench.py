@@ -348,3 +348,44 @@ def test_plot_without_matplotlib(tmp_path, capsys, monkeypatch):
     make_rows().save(tmp_path / "x.json")
     shown = run(capsys, "plot", tmp_path / "x.json", status=2)
     assert "drawing needs matplotlib" in shown.err
+
+
+# Predictions -------------------------------------------------------------------------------------
+
+
+def test_bench_predicts_for_a_card(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    words = ("--predicted", "--device", "RTX 4090", "--variants", "naive,tiled")
+    path, picture = tmp_path / "x.json", tmp_path / "x.png"
+    shown = run(capsys, "bench", "gemm", *words, "--sizes", 64, "--json", path, "--plot", picture)
+    naive, tiled, _ = shown.out.splitlines()
+    assert "naive" in naive and "predicted" in naive and "limited by" in naive
+    assert "tiled" in tiled and " to " in tiled
+    rows = bench.load(path)
+    assert rows.provenance["predicted_for"] == "RTX 4090"
+    assert all(row.is_predicted and row.low_ms < row.high_ms for row in rows)
+    assert picture.stat().st_size > 1000
+    assert run(capsys, "plot", path, "--out", picture).out.strip() == str(picture)
+
+
+def test_bench_predicts_a_ladder(capsys):
+    words = ("--evolution", "--predicted", "--device", "t4", "--sizes", 64)
+    shown = run(capsys, "bench", "gemm", *words, "--variants", "naive,tiled,tuned")
+    head, *rows = shown.out.splitlines()
+    assert "range" in head and "limited by" in head
+    assert [row.split()[:2] for row in rows] == [["naive", "predicted"], ["tiled", "predicted"]]
+    assert "without tuned: gemm variant 'tuned' needs compute capability 8.0" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("gemm", "--device", "t4"), "needs --predicted"),
+        (("gemm", "--predicted", "--peers"), "leave --peers out"),
+        (("gemm", "--predicted", "--backend", "sim"), "leave --backend out"),
+        (("--predicted",), "--predicted needs a family"),
+        (("gemm", "--predicted", "--device", "voodoo"), "the table of cards has no 'voodoo'"),
+    ],
+)
+def test_bench_refuses_words_beside_a_prediction(capsys, options, words):
+    assert words in run(capsys, "bench", *options, status=2).err

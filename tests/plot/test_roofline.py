@@ -113,3 +113,20 @@ def test_roofline_of_several_walls(wall):
         plot.roofline(dataclasses.replace(wall, rows=tuple(timeless)))
     with pytest.raises(smemkit.ArgumentError, match="shared_gb_per_s"):
         plot.roofline(wall, shared_gb_per_s=0)
+
+
+def test_roofline_of_predictions_has_their_range(wall):
+    rows = [
+        dataclasses.replace(row, low_ms=row.time_ms / 2, high_ms=row.time_ms * 2)
+        for row in wall.rows
+    ]
+    guessed = dataclasses.replace(wall, rows=tuple(rows), provenance={"predicted_for": "RTX 4090"})
+    ax = plot.roofline(guessed)
+    ranges = [line.get_ydata() for line in ax.lines if line.get_gid() == "range"]
+    speeds = [wall.flops / row.time_ms / 1e6 for row in wall.rows]
+    assert [tuple(ends) for ends in ranges] == [
+        pytest.approx((speed / 2, speed * 2)) for speed in speeds
+    ]
+    assert " would be " in point_of(ax)
+    assert "predicted for RTX 4090, bars over the range" in list_texts(ax, "source")[0]
+    assert not [line for line in plot.roofline(wall).lines if line.get_gid() == "range"]

@@ -130,3 +130,23 @@ def test_what_is_not_verified_is_named():
     assert {"dram_ns", "shared_clk"} < set(orin.guessed)
     assert not {"l1_kb", "l2_mb"} & set(orin.guessed)
     assert all(orin.sources[name].startswith("not verified: ") for name in orin.guessed)
+
+
+def test_a_kernel_predicts_itself():
+    x, y = numpy.ones((2, 1 << 14), dtype="float32")
+    kernel = smemkit.kernel("vector_add", "naive", "float32")
+    grid, block, args = x.size // 256, 256, (x, y, y, x.size)
+    found = kernel.predict(grid, block, args, device="t4")
+    assert found.card.name == "T4" and found.kernels == ("vector_add_naive_float32",)
+    same = smemkit.predict(kernel, grid, block, args, device="t4")
+    assert found.time_ms == same.time_ms
+    assert kernel[grid, block].predict(*args, device="t4").time_ms == same.time_ms
+    cold = kernel.predict(grid, block, args, device="t4", cache="cold", blocks=None)
+    assert cold.time_ms >= found.time_ms
+    module = smemkit.RawModule(kernel.ptx)
+    again = module.get_function(kernel.name).predict(grid, block, args, device="t4")
+    assert again.time_ms == pytest.approx(found.time_ms, rel=0.05)
+    with pytest.raises(smemkit.ArgumentError, match="the table of cards has no"):
+        kernel.predict(grid, block, args, device="voodoo 2")
+    with pytest.raises(TypeError):
+        kernel.predict(grid, block)

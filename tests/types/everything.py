@@ -13,6 +13,7 @@ from smemkit import bench, compile, functions, lessons, plot, probe, report
 from smemkit.bench import Ceilings, Evolution, Measurement, MemoryWall, Results, Stopwatch
 from smemkit.cover import Branch, Coverage, FileCount, FunctionCount, LineCount, load_coverage
 from smemkit.lessons import Exercise, Exercises, Step, Text, Verdict
+from smemkit.predict import Prediction
 from smemkit.report import Advice, CheckReport, Comparison, Counters, Finding, Launch, Line, Sample
 from smemkit.testing import CudaKernel, KernelFailure, KernelRun
 
@@ -188,6 +189,10 @@ def use_bench() -> Results:
     row: Measurement = next(iter(results))
     ceilings: Ceilings = bench.ceilings(seconds=0.1)
     evolution: Evolution = bench.evolution("gemm", (64, 64, 64), results=results)
+    guess: Evolution = bench.evolution("gemm", 64, predicted=True, device="rtx 4090")
+    print(guess.steps[0].limited_by, guess[0].range_ms, guess[0].is_predicted)
+    print(bench.run("gemm", predicted=True, device=smemkit.card("t4")))
+    print(bench.memory_wall("gemm", 64, predicted=True, device="t4").predicted_for)
     wall: MemoryWall = bench.memory_wall("gemm", (64, 64, 64), ceilings=ceilings)
     watch = Stopwatch(seconds=0.1)
     print(row.median_ms, row.gflop_per_s, row.quantile_ms(0.2), watch.time(print, "warm"))
@@ -246,6 +251,9 @@ def use_coverage(path: pathlib.Path) -> tuple[list[Branch], list[LineCount], lis
 def use_predictions(a: smemkit.DeviceArray) -> None:
     prediction = smemkit.predict(smemkit.gemm, a, a, device=smemkit.card("t4"), cache="cold")
     print(prediction.time_ms, prediction.terms["launch"].amount, smemkit.cards())
+    kernel = smemkit.kernel("gemm", "tiled", dtype="float32")
+    assert_type(kernel.predict(1, 32, (a,), device="t4", blocks=None), Prediction)
+    assert_type(kernel[1, 32].predict(a, device="t4"), Prediction)
 
 
 def use_python_kernels(kernel: Any, a: smemkit.DeviceArray) -> None:

@@ -322,12 +322,13 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
     return 0;
 }
 
-/* Calls the function of smemkit.report with that name, with the kernel before the arguments. */
-static PyObject *call_report(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords)
+/* Calls a function of one of the package's modules, with the kernel before the arguments. */
+static PyObject *call_with_kernel(PyObject *self, const char *module, const char *name, PyObject *arguments,
+                                  PyObject *keywords)
 {
-    PyObject *report = PyImport_ImportModule("smemkit.report"), *function = NULL, *all = NULL, *result = NULL;
+    PyObject *owner = PyImport_ImportModule(module), *function = NULL, *all = NULL, *result = NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(arguments);
-    function = report == NULL ? NULL : PyObject_GetAttrString(report, name);
+    function = owner == NULL ? NULL : PyObject_GetAttrString(owner, name);
     all = function == NULL ? NULL : PyTuple_New(count + 1);
     if (all != NULL) {
         PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
@@ -336,7 +337,7 @@ static PyObject *call_report(PyObject *self, const char *name, PyObject *argumen
         }
         result = PyObject_Call(function, all, keywords);
     }
-    Py_XDECREF(report);
+    Py_XDECREF(owner);
     Py_XDECREF(function);
     Py_XDECREF(all);
     return result;
@@ -376,7 +377,7 @@ static const char profile_doc[] =
 
 static PyObject *profile(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    return call_report(self, "profile", arguments, keywords);
+    return call_with_kernel(self, "smemkit.report", "profile", arguments, keywords);
 }
 
 static const char check_doc[] =
@@ -417,7 +418,38 @@ static const char check_doc[] =
 
 static PyObject *check(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    return call_report(self, "check", arguments, keywords);
+    return call_with_kernel(self, "smemkit.report", "check", arguments, keywords);
+}
+
+static const char predict_doc[] =
+    "predict($self, /, grid, block, args, *, device='h200', cache='warm', blocks=6, shared_mem=0, max_steps=None, "
+    "independent=None)\n--\n\n"
+    "Predicts what a launch would take on a card, without the card; smemkit.predict(kernel, grid, block, args).\n\n"
+    "Parameters\n----------\n"
+    "grid, block, args, shared_mem, max_steps, independent\n"
+    "    As for a call of the kernel. Arrays that it writes are incomplete afterwards.\n"
+    "device : str or Card\n"
+    "    The card, as smemkit.card takes it.\n"
+    "cache : {'warm', 'cold'}\n"
+    "    'warm': the launch has just run before, so that what fits into the L2 cache is there.\n"
+    "blocks : int or None\n"
+    "    So many blocks are counted, evenly spread, and stand for the others; None: all of them.\n\n"
+    "Returns\n-------\n"
+    "Prediction, with time_ms, low_ms, high_ms, limited_by and terms.\n\n"
+    "Raises\n------\n"
+    "As a call of the kernel; ArgumentError (ValueError) for a card that is not in the table.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> x, y = numpy.ones((2, 1 << 20), dtype=\"float32\")\n"
+    ">>> kernel = smemkit.kernel(\"vector_add\", \"naive\", \"float32\")\n"
+    ">>> slow = kernel.predict(x.size // 256, 256, (x, y, y, x.size), device=\"t4\")\n"
+    ">>> fast = kernel.predict(x.size // 256, 256, (x, y, y, x.size), device=\"h200\")\n"
+    ">>> slow.time_ms > 2 * fast.time_ms\n"
+    "True\n";
+
+static PyObject *predict(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    return call_with_kernel(self, "smemkit.predict.predict_call", "predict", arguments, keywords);
 }
 
 static PyObject *represent(PyObject *self)
@@ -452,6 +484,7 @@ static PyMethodDef methods[] = {
     {"__call__", SMK_PY_FUNCTION(call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST, call_doc},
     {"profile", SMK_PY_FUNCTION(profile), METH_VARARGS | METH_KEYWORDS, profile_doc},
     {"check", SMK_PY_FUNCTION(check), METH_VARARGS | METH_KEYWORDS, check_doc},
+    {"predict", SMK_PY_FUNCTION(predict), METH_VARARGS | METH_KEYWORDS, predict_doc},
     {"_declare", SMK_PY_FUNCTION(declare), METH_O, declare_doc},
     {"__reduce__", smk_raw_pickle_kernel, METH_NOARGS, smk_raw_pickle_doc},
     {NULL, NULL, 0, NULL},
@@ -489,7 +522,7 @@ static const char documentation[] =
     "Returns\n"
     "-------\n"
     "RawKernel, to be called as kernel(grid, block, args, *, shared_mem=0, backend=None, max_steps=None), or as\n"
-    "kernel[grid, block](*args); kernel[grid, block] has profile(*args) and check(*args) too.\n"
+    "kernel[grid, block](*args); kernel[grid, block] has profile(*args), check(*args) and predict(*args) too.\n"
     "\n"
     "A call copies NumPy arrays to the machine and back; it converts each argument to the type of its parameter. An\n"
     "array whose elements are not those of the parameter's C declaration is an error (float64 for float *), and so "
