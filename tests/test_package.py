@@ -41,8 +41,8 @@ LAYERS = {
     "lessons": {"compile", "report"},
     "predict": {"compile"},
     "probe": {"report"},
-    "python_kernels": {"compile", "report"},
-    "bench": {"compile", "report", "probe"},
+    "python_kernels": {"compile", "report", "predict"},
+    "bench": {"compile", "report", "predict", "probe"},
     "plot": {"report", "probe", "bench"},
     "cli": {"cover", "lessons", "report", "predict", "probe", "bench", "plot"},
     "testing": {"compile", "report"},
@@ -62,7 +62,7 @@ FACES = {
     }
     | {"python_kernels"},
     "__main__": {"cli"},
-    "_configured": {"report"},  # for the types of its annotations
+    "_configured": {"predict", "report"},  # for the types of its annotations
     "_kernel_code": {"compile"},
     "_ptxas": {"compile"},
     "config": {"compile"},
