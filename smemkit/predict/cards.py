@@ -29,6 +29,8 @@ class Card:
         dram_random_share of that by single sectors anywhere.
     shared_bytes_per_clk, l1_bytes_per_clk, l2_bytes_per_clk, l1_kb : float
         Of one multiprocessor; l2_bytes_per_clk is its share where all of them read the L2 cache.
+    lsu_lanes_per_clk : float
+        Lanes of load and store instructions that it takes, whatever they ask for.
     l2_packets_per_clk, l2_stores_per_clk, l2_partial_stores_per_clk : float
         Lines that it reads from the L2 cache, sectors that it stores there, and sectors of which it
         stores a part.
@@ -65,6 +67,7 @@ class Card:
     shared_bytes_per_clk: float
     l1_bytes_per_clk: float
     l2_bytes_per_clk: float
+    lsu_lanes_per_clk: float
     l2_packets_per_clk: float
     l2_stores_per_clk: float
     l2_partial_stores_per_clk: float

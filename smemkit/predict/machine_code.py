@@ -248,6 +248,7 @@ def make_blocks(listed: list[Instruction | str]) -> list[Block]:
     blocks = blocks if blocks[-1] else blocks[:-1]
     points = _find_reconvergence(blocks, labels)
     made = [_end_block(code, i, labels, points, len(blocks)) for i, code in enumerate(blocks)]
+    made = [_turn_into_branch(made, block) for block in made]
     cold = _find_cold(made)
     return _join_blocks([replace(block, cold=cold[i]) for i, block in enumerate(made)])
 
@@ -288,6 +289,27 @@ def _end_block(
         ways = [*(following if conditional else ()), *targets]
         return Block(tuple(code), tuple(dict.fromkeys(ways)))
     return Block(tuple(code), tuple(following))
+
+
+def _turn_into_branch(blocks: list[Block], block: Block) -> Block:
+    """The block; where it calls what never returns, with that as a way to go.
+
+    ptxas writes the last exit of a loop as a call of code that ends the warp, where it lies far.
+    """
+    if block.callee is None:
+        return block
+    seen, stack = set(), [block.callee]
+    while stack:
+        i = stack.pop()
+        if i not in seen:
+            seen.add(i)
+            stack += blocks[i].successors
+            if blocks[i].instructions[-1].opcode.startswith("RET"):
+                return block
+    guarded = block.instructions[-1].guarded
+    return replace(
+        block, callee=None, successors=(*(block.successors if guarded else ()), block.callee)
+    )
 
 
 def _find_cold(blocks: list[Block]) -> list[bool]:

@@ -152,6 +152,7 @@ def find_service(facts: Mapping[str, Any], card: Card, traffic: Traffic) -> dict
     """
     counters = facts["counters"]
     banks = PARTITIONS * LINE / card.shared_bytes_per_clk
+    least = PARTITIONS * WARP / card.lsu_lanes_per_clk  # whatever a warp asks for
     scale = facts["blocks_total"] / facts["blocks"]
     found = {}
     for op in ("load", "store", "atomic"):
@@ -176,6 +177,25 @@ def find_service(facts: Mapping[str, Any], card: Card, traffic: Traffic) -> dict
         found[f"{op}.local"] = PARTITIONS * mean(
             counters[f"local.{op}.sectors"] / 4, counters[f"local.{op}.requests"]
         )
+    return {name: max(clocks, least) for name, clocks in found.items()}
+
+
+def share_service(
+    service: Mapping[str, float], counters: Mapping[str, float], issued: Mapping[str, float]
+) -> dict[str, float]:
+    """The service of an instruction that is issued, also where its predicate may be false.
+
+    >>> counters = {"shared.load.instructions": 10}
+    >>> share_service({"load.shared": 16.0}, counters, {"load.shared": 40})
+    {'load.shared': 4.0}
+    """
+    units = {"shared": "instructions", "global": "requests", "local": "requests"}
+    found = {}
+    for name, clocks in service.items():
+        op, _, space = name.partition(".")
+        asked = counters.get(f"{space}.{op}.{units.get(space)}", 0)
+        known = asked and issued.get(name, 0) > asked
+        found[name] = clocks * asked / issued[name] if known else clocks
     return found
 
 
@@ -256,9 +276,11 @@ def find_demand(
         counters[f"local.{op}.requests"] * service[f"{op}.local"] / PARTITIONS
         for op in ("load", "store")
     )
-    parts.append(
-        part("l1", looked_up + shared * LINE / card.shared_bytes_per_clk, "wavefronts", 1.0)
+    looked_up += counters["async.wavefronts"] * LINE / card.shared_bytes_per_clk + sum(
+        counters[f"shared.{op}.instructions"] * service[f"{op}.shared"] / PARTITIONS
+        for op in ("load", "store", "atomic")
     )
+    parts.append(part("l1", looked_up, "wavefronts", 1.0))
     parts += add_memory(facts, card, traffic, active)
     parts += add_atomics(facts, card, active)
     warps = -(-threads // WARP)
@@ -282,7 +304,7 @@ def find_demand(
         parts,
         executed,
         latencies,
-        service,
+        share_service(service, counters, kinds) if executed else service,
         lone,
         warps,
         limits["warps_per_multiprocessor_max"],

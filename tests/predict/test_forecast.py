@@ -52,6 +52,13 @@ def test_a_card_with_a_lower_clock_takes_longer(square):
     assert report.time(slow).time_ms > 1.7 * report.time(card).time_ms
 
 
+def test_units_for_loads_and_stores_limit_loads_of_words(square):
+    report = smemkit.profile(smemkit.gemm, square, square, variant="tiled", blocks=3)
+    card = smemkit.card("h200")
+    half = report.time(dataclasses.replace(card, lsu_lanes_per_clk=16)).terms["l1"]
+    assert half.time_ms > 1.4 * report.time(card).terms["l1"].time_ms
+
+
 def test_every_card_predicts(square):
     report = smemkit.profile(smemkit.gemm, square, square, variant="tiled", blocks=2)
     times = {name: report.time(name).time_ms for name in ("T4", "A100", "RTX 5090")}

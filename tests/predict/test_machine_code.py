@@ -69,6 +69,19 @@ def test_blocks_of_a_loop():
     assert code[2].leaves and code[1].instructions[-1].guarded
 
 
+def test_a_call_of_what_never_returns_is_a_branch():
+    far = make(
+        (".L_x_1"), ("@P0 CALL.REL.NOINC `(.L_x_2)",), ("BRA `(.L_x_1)",), ".L_x_2", ("EXIT",)
+    )
+    assert [(block.successors, block.callee) for block in far] == [
+        ((1, 2), None),
+        ((0,), None),
+        ((), None),
+    ]
+    near = make(("CALL.REL.NOINC `(.L_x_2)",), ("EXIT",), ".L_x_2", ("RET.REL.NODEC R2 `(f)",))
+    assert (near[0].successors, near[0].callee) == ((1,), 2)
+
+
 def test_lanes_go_on_where_bssy_says():
     code = make(
         ("BSSY B0, `(.L_x_2)",),
