@@ -197,9 +197,9 @@ print("counted  ", registers["shared.load.wavefronts"] / products)
 # ## The same sums
 #
 # Most variants add the products in the order of k, with one fused multiply-add a step. So their
-# results should be equal bit for bit. Are they? `vector` adds sums of several lanes. `tuned` and
-# `direct` split each number into three of 16 bits, and tensor cores sum the products of these
-# parts. Does that cost accuracy?
+# results should be equal bit for bit. Are they? `vector` adds sums of several lanes, and `stream_k`
+# those of several blocks. `tuned` and `direct` split each number into three of 16 bits, and tensor
+# cores sum the products of these parts. Does that cost accuracy?
 
 # %%
 exact = a.astype("float64") @ b
@@ -278,6 +278,34 @@ ax = plot.speed(sizes)
 # %% [markdown]
 # Those with large tiles: at n = 512 a tile of 128 x 128 makes 16 blocks, for the 132
 # multiprocessors of an H200. `tiled` makes 256 of them.
+#
+# ## When tiles do not fill the machine
+#
+# `split_k` and `stream_k` are `register_2d` for such products. `split_k` cuts k into parts, and a
+# block makes one part of a tile. `stream_k` gives all blocks the same number of steps along k, so
+# that a block may begin and end inside a tile. Both add the sums of a tile's blocks in a second
+# launch, always in the same order.
+#
+# **Predict** for 144 tiles of 64 steps each: how many steps does the busiest of 132 multiprocessors
+# take?
+
+# %%
+tall = numpy.broadcast_to(numpy.float32(1), (12 * 128, 64 * 8))
+choice = smemkit.explain_choice(smemkit.gemm, tall, tall.T, backend="sim")
+steps = 144 * 64
+print(f"{'':12}{'blocks':>8}{'steps of the busiest':>22}{'bytes of workspace':>20}")
+for name in ("register_2d", "split_k", "stream_k"):
+    _, (blocks, rows, _), _, _ = choice[name].launches[0]
+    blocks *= rows
+    busiest = -(-blocks // choice.multiprocessors) * steps / blocks
+    print(f"{name:12}{blocks:8}{busiest:22.0f}{choice[name].workspace_bytes:20,}")
+print(f"evenly divided: {steps / choice.multiprocessors:.0f}")
+
+# %% [markdown]
+# Twelve multiprocessors have two tiles, and 120 wait for them: nearly half of the time is lost.
+# Halves of tiles (two parts of k) would make 288 blocks for 264 places, so `split_k` makes none.
+# `stream_k` comes near an even division, and pays with memory for the sums and with a second
+# launch. So it is for products of a few rounds: with many tiles the last round hardly counts.
 
 # %% [markdown]
 # What did each idea gain? And do the limits hold that we derived from the wavefronts?

@@ -435,6 +435,7 @@ def test_gemm_exhibits_round_once_a_step():
         "dmma",
         "vector",
         "split_k",
+        "stream_k",
         "tensor",
         "tf32",
     }:

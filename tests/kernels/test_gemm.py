@@ -25,7 +25,7 @@ OTHER_ORDER = {
     ("tuned", "float32"),
     ("direct", "float32"),
     ("dmma", "float64"),
-    *(("vector", d) for d in DTYPES),
+    *((name, d) for name in ("stream_k", "vector") for d in DTYPES),
 }
 IN_ORDER = [kernel for kernel in KERNELS if kernel not in OTHER_ORDER]
 

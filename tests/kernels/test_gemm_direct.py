@@ -84,7 +84,7 @@ def test_what_has_no_parts(value, shape, machine, rng):
     assert not np.array_equal(got[5], got[6], equal_nan=True)
 
 
-@pytest.mark.parametrize("variant", ["direct", "dmma", "tuned", "vector", "split_k"])
+@pytest.mark.parametrize("variant", ["direct", "dmma", "tuned", "vector", "split_k", "stream_k"])
 @pytest.mark.parametrize("shape", LONG)
 def test_parts_of_k(variant, shape, machine, rng):
     """Integers are exact, however they are added; and two runs give the same bits."""
@@ -102,7 +102,7 @@ def test_parts_of_k(variant, shape, machine, rng):
         assert (np.abs(first - a.astype(wide) @ b.astype(wide)) <= bound).all()
 
 
-@pytest.mark.parametrize("variant", ["direct", "split_k"])
+@pytest.mark.parametrize("variant", ["direct", "split_k", "stream_k"])
 def test_sums_are_added_by_a_launch_of_their_own(variant):
     a, b = np.ones((3, 4000), "f4"), np.ones((4000, 5), "f4")
     names = [launch.kernel for launch in profile(a, b, variant).launches]
