@@ -30,6 +30,7 @@ typedef enum situation {
     ENDLESS,      /* a barrier in a loop without an exit */
     WARP_SYNC,    /* lanes of a warp synchronise */
     NAMED,        /* a barrier with a number or a count of threads */
+    IN_SURFACE,
     IN_NULL,
     BLOCKS_BEYOND, /* in global memory, by a whole block that is not the first of the grid */
     IN_GLOBAL,
@@ -338,6 +339,8 @@ static bool holds(const context *c, situation wanted)
         return barrier && find_endless(c) != NULL;
     case WITH_RACE: /* which smk_action_fold decides */
         return false;
+    case IN_SURFACE:
+        return first != NULL && smk_opcode_class(first) == SMK_CLASS_TEXTURE;
     case IN_NULL:
     case BLOCKS_BEYOND:
     case IN_GLOBAL:

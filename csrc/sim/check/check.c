@@ -257,7 +257,10 @@ static void note_error(smk_race *race, const smk_error *error, smk_finding_kind 
     smk_finding_event first = barrier_event(race, instruction_id, thread), second;
     bool two = kind == SMK_FINDING_BARRIER && find_other(race, instruction_id, &second);
     if (kind != SMK_FINDING_BARRIER) {
-        first.kind = SMK_ACCESS_LOAD;
+        uint32_t function = 0, at = 0;
+        const smk_instruction *instruction = smk_finding_locate(&race->launch->ids, instruction_id, &function, &at);
+        const bool stores = instruction != NULL && instruction->opcode == SMK_OPCODE_SUST;
+        first.kind = stores ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD;
         first.space = SMK_SPACE_GLOBAL;
     }
     smk_finding_add(&race->launch->sink, kind, &first, two ? &second : NULL, race->block->number, race->sequence++,

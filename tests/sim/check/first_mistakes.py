@@ -44,6 +44,19 @@ DYNAMIC = (
 )
 
 
+SURFACE = """extern "C" __global__ void k(cudaSurfaceObject_t picture)
+{
+    surf2Dwrite(1.0f, picture, 4 * (int)threadIdx.x, 1);
+}
+"""
+
+
+def check_surface():
+    """The report of a surface four elements wide that eight threads write."""
+    picture = smemkit.Texture(numpy.zeros((3, 4), "float32"), surface=True, backend="sim")
+    return smemkit.RawKernel(SURFACE, "k").check(1, 8, (picture,))
+
+
 def find_all():
     """The findings of all of these kernels."""
     reports = [
@@ -52,5 +65,6 @@ def find_all():
         check(make_tree(shared=""), 1, 256, 256, 1),
         check(make_tree(), 66, 64, 66 * 64, 64),
         check(DYNAMIC, 1, 64, 64, 64),
+        check_surface(),
     ]
     return [finding for report in reports for finding in report.findings]

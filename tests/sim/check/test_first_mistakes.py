@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from sim.check.first_mistakes import DYNAMIC, HEAD, check, make_tree
+from sim.check.first_mistakes import DYNAMIC, HEAD, check, check_surface, make_tree
 
 import smemkit
 from smemkit import compile
@@ -127,3 +127,10 @@ def test_a_barrier_is_missing_at_the_end_of_an_unrolled_loop():
     race = next(finding for finding in report.findings if finding.kind == "race")
     assert {race.first.line, race.second.line} == {9, 11}
     assert "between line 11 and the next execution of line 9" in race.action
+
+
+def test_a_store_outside_a_surface():
+    """Not taken for a null pointer: the address of a surface's element is none."""
+    (finding,) = check_surface().findings
+    assert finding.kind == "out_of_bounds" and finding.first.op == "store"
+    assert "width and the height of the surface" in finding.action
