@@ -1,13 +1,16 @@
 /* Programs, and libraries that they load, that have the CUDA runtime linked into them, as nvcc does by default.
  *
  * Before such a program begins, each function of its runtime is made to jump to that of this library. The functions are
- * found by the symbol table of the program's file, so a program that was stripped keeps its own runtime. Of a library,
- * as an extension module of Python is one, that is done when its first function is asked for by name: dlsym passes here.
+ * found by the symbol table of the program's file, so a program that was stripped keeps its own runtime. Of a library
+ * that is done when the program begins or, as of an extension module of Python, when its first function is asked for by
+ * name: dlsym passes here. Such a library may have registered its kernels by then, with its own runtime: what nvcc has
+ * put into it to do so runs again, and so registers them here.
  */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* for dladdr and dl_iterate_phdr under -std=c11 */
 #endif
 
+#include "base/heap.h"
 #include "runtime/address_map.h"
 #include "runtime/outcome.h"
 
@@ -164,6 +167,53 @@ static void *find_runtime(const program_file *file)
     return dlopen(path, RTLD_NOW);
 }
 
+/* What registers the kernels of a file of CUDA C, and where it keeps what the runtime gave it for them; both by the
+ * names that nvcc's output has for C++. */
+static const char registers_kernels[] = "_ZL24__sti____cudaRegisterAllv", handle_name[] = "_ZL20__cudaFatCubinHandle";
+
+typedef void registration(void);
+
+/* Registrations that have run with another runtime; under `lock`. */
+static struct {
+    registration **item;
+    size_t count;
+} earlier;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void add_earlier(uintptr_t address)
+{
+    registration **grown =
+        smk_heap_resize((void *)earlier.item, earlier.count * sizeof *grown, (earlier.count + 1) * sizeof *grown);
+    if (grown != NULL) {
+        earlier.item = grown;
+        memcpy(&grown[earlier.count++], &address, sizeof address);
+    }
+}
+
+/* Notes the registrations of a library whose constructors have run: a handle of theirs is set. */
+static void note_registrations(const program_file *file, uintptr_t base)
+{
+    const ElfW(Shdr) *symbols = find_section(file, ".symtab", SHT_SYMTAB);
+    const ElfW(Shdr) *names = find_section(file, ".strtab", SHT_STRTAB);
+    bool ran = false;
+    if (symbols == NULL || names == NULL) {
+        return;
+    }
+    const ElfW(Sym) *symbol = (const ElfW(Sym) *)(const void *)(file->bytes + symbols->sh_offset);
+    const size_t count = symbols->sh_size / sizeof *symbol;
+    for (size_t i = 0; i < count && !ran; i++) {
+        if (strcmp(get_text(file, names, symbol[i].st_name), handle_name) == 0) {
+            ran = *(void *const *)(base + symbol[i].st_value) != NULL; // NOLINT(performance-no-int-to-ptr)
+        }
+    }
+    for (size_t i = 0; i < count && ran; i++) {
+        if (strcmp(get_text(file, names, symbol[i].st_name), registers_kernels) == 0) {
+            add_earlier(base + symbol[i].st_value);
+        }
+    }
+}
+
 /* Reads a file of the program and leads the runtime in it. */
 static void lead_file(const char *path, uintptr_t base)
 {
@@ -178,6 +228,7 @@ static void lead_file(const char *path, uintptr_t base)
             program_file file = {.bytes = bytes, .size = (size_t)facts.st_size};
             void *library = read_header(&file) ? find_runtime(&file) : NULL;
             if (library != NULL) {
+                note_registrations(&file, base);
                 lead_functions(&file, base, library);
             }
             (void)munmap(bytes, (size_t)facts.st_size);
@@ -194,17 +245,8 @@ static int take_base(struct dl_phdr_info *info, size_t size, void *base)
     return 1;
 }
 
-/* Runs before what nvcc lets the program do when it starts. */
-__attribute__((constructor)) static void begin_program(void)
-{
-    uintptr_t base = 0;
-    (void)dl_iterate_phdr(take_base, &base);
-    lead_file("/proc/self/exe", base);
-}
-
 /* Libraries ----------------------------------------------------------------------------------------------- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static smk_address_map seen;               /* under it: by where an object lies */
 static _Atomic unsigned long long objects; /* that have been loaded when that was last looked at */
 
@@ -218,7 +260,7 @@ static int lead_object(struct dl_phdr_info *info, size_t size, void *folder)
     if (place == NULL || smk_address_map_get(&seen, place) != NULL || !smk_address_map_set(&seen, place, &seen)) {
         return 0;
     }
-    if (path != NULL && path[0] == '/' && strncmp(path, folder, strlen(folder)) != 0 &&
+    if (path != NULL && strchr(path, '/') != NULL && strncmp(path, folder, strlen(folder)) != 0 &&
         strstr(path, "/libcudart") == NULL) {
         lead_file(path, info->dlpi_addr);
     }
@@ -262,7 +304,24 @@ __attribute__((noinline)) static void lead_libraries(void)
     }
     (void)pthread_mutex_lock(&lock);
     (void)dl_iterate_phdr(lead_object, folder);
+    registration **again = earlier.item;
+    const size_t found = earlier.count;
+    earlier.item = NULL;
+    earlier.count = 0;
     (void)pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < found; i++) {
+        again[i]();
+    }
+    smk_heap_free((void *)again);
+}
+
+/* Runs before what nvcc lets the program do when it starts. */
+__attribute__((constructor)) static void begin_program(void)
+{
+    uintptr_t base = 0;
+    (void)dl_iterate_phdr(take_base, &base);
+    lead_file("/proc/self/exe", base);
+    lead_libraries();
 }
 
 /* In front of that of the C library, which it ends with a jump to: what it finds may depend on who asks. It hides

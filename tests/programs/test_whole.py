@@ -175,6 +175,39 @@ def test_a_program_of_cuda_12(tmp_path):
     assert run("--card", "A100", program).stdout == "right\n"
 
 
+LINKED = "int count_wrong(void); int main(void) { return count_wrong(); }"
+LOADED = """#include <dlfcn.h>
+int main(void)
+{
+    void *library = dlopen("./libown.so", RTLD_NOW);
+    int (*count_wrong)(void) = (int (*)(void))dlsym(library, "count_wrong");
+    return count_wrong();
+}
+"""
+
+
+@needs_nvcc
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_libraries_with_a_runtime_of_their_own(tmp_path):
+    """Linked to a program, and loaded when it runs, by a path that is relative."""
+    source = whole_programs.FOLDER.parent / "own_runtime.cu"
+    folder = NVCC.resolve().parent.parent / "lib"
+    commands = [
+        [NVCC, "-shared", "-Xcompiler", "-fPIC", f"-L{folder}", source, "-o", "libown.so"],
+        ["cc", "linked.c", "-L.", "-lown", "-Wl,-rpath,$ORIGIN", "-o", "linked"],
+        ["cc", "loaded.c", "-ldl", "-o", "loaded"],
+    ]
+    commands[0][1:1] = ["-gencode", "arch=compute_75,code=compute_75"]
+    (tmp_path / "linked.c").write_text(LINKED)
+    (tmp_path / "loaded.c").write_text(LOADED)
+    for command in commands:
+        subprocess.run(list(map(str, command)), cwd=tmp_path, check=True, timeout=100)
+    for name in ("linked", "loaded"):
+        done = run("--check", f"./{name}", folder=tmp_path)
+        assert "no findings in 1 launch" in done.stderr, done.stderr
+
+
 def test_what_is_no_program_is_refused(tmp_path):
     (tmp_path / "text").write_text("no program")
     assert "cannot be executed" in run(tmp_path / "text", status=2).stderr
