@@ -77,7 +77,7 @@ def _check_bins(bins: Any) -> None:
         )
 
 
-def _byte_edges(bins: Any, range: Any) -> NDArray[Any]:
+def _byte_edges(bins: Any, range: Any) -> _Kept:
     """The edges of 256 bins, one for each value of a byte."""
     if numpy.ndim(bins) != 0 or isinstance(bins, str) or bins != BYTE_BINS:
         raise _core.ArgumentError(
@@ -89,7 +89,7 @@ def _byte_edges(bins: Any, range: Any) -> NDArray[Any]:
             f"histogram: uint8 is counted by value; range is {range!r}, accepted are None, "
             "(0, 256) and (0, 255)"
         )
-    return numpy.arange(BYTE_BINS + 1.0)
+    return _list_even_edges(numpy.dtype("float64"), BYTE_BINS, 0, BYTE_BINS)
 
 
 def _extremes(x: DeviceArray) -> NDArray[Any]:
@@ -100,7 +100,25 @@ def _extremes(x: DeviceArray) -> NDArray[Any]:
     return numpy.array(ends, x.dtype)
 
 
-def _list_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
+class _Kept:
+    """Edges for the calls to come, on the host and on devices."""
+
+    def __init__(self, edges: NDArray[Any]) -> None:
+        edges.flags.writeable = False
+        self.edges, self.size, self.copies = edges, edges.size, dict[str, "DeviceArray"]()
+
+    def place(self, x: DeviceArray) -> DeviceArray:
+        """A copy beside x. It is kept where every stream can use it, since it is complete."""
+        found = self.copies.get(x.device)
+        if found is None:
+            found = _core._beside(x, self.edges)
+            if _core._by_default_stream(x):
+                _core.Device(x.device).synchronize()
+                self.copies[x.device] = found
+        return found
+
+
+def _list_edges(x: Any, bins: Any, range: Any) -> NDArray[Any] | _Kept:
     """numpy.histogram_bin_edges in float64; those of plain numbers are kept for the next call."""
     is_plain = type(bins) is int and bins <= EDGES_KEPT and type(range) is tuple and len(range) == 2
     if is_plain and all(type(end) in (int, float) for end in range):
@@ -109,11 +127,9 @@ def _list_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
 
 
 @functools.lru_cache(maxsize=16)
-def _list_even_edges(dtype: Any, bins: int, low: float, high: float) -> NDArray[Any]:
+def _list_even_edges(dtype: Any, bins: int, low: float, high: float) -> _Kept:
     """The edges do not depend on the elements, but NumPy rounds them to their type."""
-    edges = _make_edges(numpy.empty(0, dtype), bins, (low, high))
-    edges.flags.writeable = False
-    return edges
+    return _Kept(_make_edges(numpy.empty(0, dtype), bins, (low, high)))
 
 
 def _make_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
@@ -290,9 +306,10 @@ def _count(x: Any, bins: Any, range: Any, weights: Any, out: Any, how: dict[str,
     if on_device:
         if out is None:
             out = _core._beside(x, edges.size - 1, result)
-        edges = _core._beside(x, edges)
+        edges = edges.place(x) if isinstance(edges, _Kept) else _core._beside(x, edges)
     elif out is None:
         out = numpy.empty(edges.size - 1, result)
+    edges = edges.edges if isinstance(edges, _Kept) else edges
     if weights is None:
         return _core.histogram(x, edges, out=out, **how)
     return _core.histogram_weighted(x.reshape(-1), weights, edges, out=out, **how)

@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as arrays
 from support import filled, shapes
 
 import smemkit
+from smemkit import _core
 
 VARIANTS = tuple(smemkit.variants("histogram"))
 BINS = (1, 2, 3, 10, 255, 256, 257, 512, 1000, 2048)
@@ -355,3 +356,26 @@ def test_bytes_take_no_other_range(ends):
 def test_the_ranges_of_bytes_in_any_form(ends):
     x = np.arange(256, dtype="uint8")
     assert (smemkit.histogram(x, 256, ends, backend="sim") == 1).all()
+
+
+def test_edges_are_uploaded_once(machine, rng, monkeypatch):
+    """Those of even bins, and on the default stream, behind which all others can use them."""
+    x = smemkit.asarray(rng.standard_normal(2000, dtype="float32"), backend=machine)
+    place, placed = _core._beside, []
+
+    def count_arrays(d, given, *more):
+        placed.extend([given] if isinstance(given, np.ndarray) else [])
+        return place(d, given, *more)
+
+    monkeypatch.setattr(_core, "_beside", count_arrays)
+    with smemkit.Stream(backend=machine):
+        got = [smemkit.asnumpy(smemkit.histogram(x, 7, (-2.5, 2.75))) for _ in range(2)]
+    assert len(placed) == (1 if machine == "sim" else 2)  # whose streams do their work at once
+    got += [smemkit.asnumpy(smemkit.histogram(x, 7, (-2.5, 2.75))) for _ in range(3)]
+    assert len(placed) == (1 if machine == "sim" else 3)
+    assert all(np.array_equal(one, got[0]) for one in got)
+    check(got[0], smemkit.asnumpy(x), 7, (-2.5, 2.75))
+    with pytest.raises(ValueError, match="read-only"):
+        placed[0][0] = 0
+    with pytest.raises(TypeError, match="takes a DeviceArray"):
+        _core._by_default_stream(placed[0])

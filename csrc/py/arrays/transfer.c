@@ -430,6 +430,19 @@ static PyObject *call_named_empty(PyObject *module, PyObject *const *arguments, 
     return make_empty(smk_state_of_module(module), function, arguments + 1);
 }
 
+/* _by_default_stream(d) -> does the thread work on the default stream of d's device? */
+static const char by_default_stream_doc[] = "_by_default_stream(d, /)\n--\n\n";
+
+static PyObject *call_by_default_stream(PyObject *module, PyObject *object)
+{
+    const smk_array *array = smk_array_cast(smk_state_of_module(module), object);
+    if (array == NULL) {
+        PyErr_SetString(PyExc_TypeError, "_by_default_stream takes a DeviceArray");
+        return NULL;
+    }
+    return PyBool_FromLong(smk_stream_scope_present(array->backend, array->device) == 0);
+}
+
 /* _beside(d, x): a copy of a NumPy array on the device of d; _beside(d, n, dtype): n unspecified elements there. */
 static const char beside_doc[] = "_beside(d, x, dtype=None, /)\n--\n\n";
 
@@ -551,5 +564,6 @@ PyMethodDef smk_transfer_methods[] = {
     {"asnumpy", SMK_PY_FUNCTION(call_asnumpy), SMK_PY_FAST, asnumpy_doc},
     {"_empty", SMK_PY_FUNCTION(call_named_empty), METH_FASTCALL, named_empty_doc},
     {"_beside", SMK_PY_FUNCTION(call_beside), METH_FASTCALL, beside_doc},
+    {"_by_default_stream", call_by_default_stream, METH_O, by_default_stream_doc},
     {NULL, NULL, 0, NULL},
 };
