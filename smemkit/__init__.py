@@ -4,7 +4,8 @@ smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says w
 shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own;
 smemkit.from_triton and smemkit.from_numba run those that Triton and Numba compile from Python.
 profile counts what a kernel does to the memory, check finds its races, explain gives advice.
-predict says what a call would take on a named card, without that card; cards() lists them.
+predict says what a call would take on a named card, without that card, and rank which variant, or
+pad, is the fastest there; cards() lists them.
 smemkit.testing is a plugin of pytest that tests kernels.
 smemkit.exercises() lists kernels to complete or to mend, with a judge. smemkit.bench measures,
 smemkit.plot draws, and smemkit.probe asks the memory one question at a
@@ -228,7 +229,7 @@ from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros,
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
-from .predict import card, cards, predict
+from .predict import card, cards, predict, rank
 from .report import (
     check,
     counters,
@@ -309,6 +310,7 @@ __all__ = [
     "predict",
     "profile",
     "ptx",
+    "rank",
     "release_memory",
     "sectors",
     "set_backend",

@@ -9,6 +9,7 @@ import numpy
 import smemkit
 
 from ..predict.cards import find_card
+from ..predict.fit import demand_capability, read_capability
 from ..predict.opcode_classes import pipe_clocks
 from . import timing
 from .results import PREDICTED, describe_run
@@ -37,27 +38,11 @@ def check_prediction(predicted: object, device: str | Card | None, **others: obj
     return find_card("h200" if device is None else device)
 
 
-def read_capability(text: str) -> tuple[int, ...]:
-    """Compute capabilities in their order.
-
-    >>> read_capability("8.9") < read_capability("12.0")
-    True
-    """
-    return tuple(map(int, text.split(".")))
-
-
-def find_misfit(case: Workload, variant: str, card: Card) -> str | None:
-    """Why a variant cannot run the case on a card, or None."""
+def is_runnable(case: Workload, variant: str, card: Card) -> bool:
+    """Whether a card can run a variant of the case's type."""
     facts = smemkit.variants(case.family)[variant]
-    if not case.accepts(facts["dtypes"]):
-        return f"{case.family} variant {variant!r} does not take {case.dtype}"
-    needed = facts["compute_capability"]
-    if read_capability(needed) > read_capability(card.compute_capability):
-        return (
-            f"{case.family} variant {variant!r} needs compute capability {needed}, "
-            f"{card.name} has {card.compute_capability}"
-        )
-    return None
+    needed = read_capability(facts["compute_capability"])
+    return case.accepts(facts["dtypes"]) and needed <= read_capability(card.compute_capability)
 
 
 def list_predictable(case: Workload, card: Card) -> list[str]:
@@ -65,7 +50,7 @@ def list_predictable(case: Workload, card: Card) -> list[str]:
     return [
         name
         for name in smemkit.variants(case.family)
-        if name not in case.other_work and find_misfit(case, name, card) is None
+        if name not in case.other_work and is_runnable(case, name, card)
     ]
 
 
@@ -79,10 +64,9 @@ class Predictor:
         self._out = smemkit.empty(case.result_shape, case.result_dtype, backend="sim")
 
     def predict(self, variant: str, cache: Cache) -> Prediction:
-        """The prediction of a variant; ArgumentError where the card cannot run it."""
-        reason = find_misfit(self.case, variant, self.card)
-        if reason is not None:
-            raise smemkit.ArgumentError(reason)
+        """The prediction of a variant; errors as those of smemkit.predict."""
+        needed = smemkit.variants(self.case.family)[variant]["compute_capability"]
+        demand_capability(f"{self.case.family} variant {variant!r}", needed, self.card)
         operands = self._arrays, self._out, variant
         return smemkit.predict(self.case.call, *operands, device=self.card, cache=cache)
 

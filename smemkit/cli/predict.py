@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import smemkit
 
+from .errors import UsageError
 from .kernel_arguments import FORMS
 from .options import add_seed, output_or_stdout, whole
 from .profile import CallOptions, add_call_options, make_call
@@ -21,6 +22,7 @@ class PredictOptions(CallOptions):
     """The command line of `smemkit predict`."""
 
     device: list[str]
+    rank: bool
     cache: Literal["warm", "cold"]
 
 
@@ -53,6 +55,11 @@ def add_command(commands: Commands) -> None:
         default="warm",
         help="warm: the call has just run, so that what fits into the L2 cache is there (default)",
     )
+    parser.add_argument(
+        "--rank",
+        action="store_true",
+        help="all variants of a family, the fastest first, with those that may be as fast",
+    )
     parser.add_argument("--blocks", type=whole(1), help="count so many blocks of each launch")
     add_seed(parser, 0, "of random values (default: 0)")
     parser.add_argument(
@@ -67,13 +74,13 @@ def run(chosen: PredictOptions) -> int:
     """Predicts, prints, and returns the exit status."""
     cards = [smemkit.card(name) for name in chosen.device or ["h200"]]
     call = make_call(chosen)
-    done = []
-    for card in cards:
-        done.append(
-            smemkit.predict(
-                call.function, *call.arguments, device=card, cache=chosen.cache, **call.keywords
-            )
-        )
+    function = smemkit.predict
+    if chosen.rank:
+        if call.keywords.pop("variant", None) != "auto":
+            raise UsageError("--rank compares the variants of a family: name one alone, as gemm")
+        function = smemkit.rank
+    words = {**call.keywords, "cache": chosen.cache}
+    done = [function(call.function, *call.arguments, device=card, **words) for card in cards]
     text = json.dumps([each.to_dict() for each in done], indent=1, allow_nan=False) + "\n"
     if chosen.json == "-":
         print(text, end="")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .executed import map_counts
+from .fit import demand_fit
 from .machine_code import load
 from .model import OWN, time_launch
 from .prediction import Prediction, Term
@@ -188,4 +189,6 @@ def predict_captured(
             )
     if not launches:
         raise _core.ArgumentError(f"predict: {name} launched no kernel in this thread")
+    for launch in launches:
+        demand_fit(launch, card)
     return predict_launches(launches, card, cache)

@@ -60,7 +60,8 @@ def predict(
     Raises
     ------
     ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) for a card
-    that is not in the table and where nothing was launched, and whatever the call raises.
+    that is not in the table and where nothing was launched, BackendError and SharedMemoryError for
+    a launch that the card cannot run, and whatever the call raises.
 
     Example
     -------

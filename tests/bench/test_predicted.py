@@ -96,7 +96,7 @@ def test_a_card_gets_what_it_can_run_and_what_does_the_work():
     assert "tensor" not in predicted.list_predictable(case, new)  # float32 is not its type
     turned = workloads.make_workload("transpose", 64)
     assert "copy" not in predicted.list_predictable(turned, new)
-    with pytest.raises(smemkit.ArgumentError, match=r"needs compute capability 8\.0, T4 has 7\.5"):
+    with pytest.raises(smemkit.BackendError, match=r"needs compute capability 8\.0, T4 has 7\.5"):
         bench.evolution("gemm", 64, variants=["tuned"], predicted=True, device=old)
     lines = []
     found = bench.evolution(

@@ -389,3 +389,11 @@ def test_bench_predicts_a_ladder(capsys):
 )
 def test_bench_refuses_words_beside_a_prediction(capsys, options, words):
     assert words in run(capsys, "bench", *options, status=2).err
+
+
+def test_predict_ranks_the_variants_of_a_family(capsys):
+    shown = run(capsys, "predict", "transpose", "--rank", "--shape", "64,64", "--device", "t4")
+    assert "transpose: " in shown.out and "times the fastest" in shown.out
+    text = run(capsys, "predict", "transpose", "--rank", "--shape", "64,64", "--json", "-").out
+    assert json.loads(text)[0]["kind"] == "ranking"
+    assert "name one alone" in run(capsys, "predict", "gemm/tiled", "--rank", status=2).err

@@ -13,7 +13,7 @@ from smemkit import bench, compile, functions, lessons, plot, probe, report
 from smemkit.bench import Ceilings, Evolution, Measurement, MemoryWall, Results, Stopwatch
 from smemkit.cover import Branch, Coverage, FileCount, FunctionCount, LineCount, load_coverage
 from smemkit.lessons import Exercise, Exercises, Step, Text, Verdict
-from smemkit.predict import Prediction
+from smemkit.predict import Prediction, Ranking
 from smemkit.report import Advice, CheckReport, Comparison, Counters, Finding, Launch, Line, Sample
 from smemkit.testing import CudaKernel, KernelFailure, KernelRun
 
@@ -251,6 +251,11 @@ def use_coverage(path: pathlib.Path) -> tuple[list[Branch], list[LineCount], lis
 def use_predictions(a: smemkit.DeviceArray) -> None:
     prediction = smemkit.predict(smemkit.gemm, a, a, device=smemkit.card("t4"), cache="cold")
     print(prediction.time_ms, prediction.terms["launch"].amount, smemkit.cards())
+    ranking = smemkit.rank(
+        smemkit.gemm, a, a, device="t4", choices={"variant": ("tiled", "padded")}
+    )
+    assert_type(ranking, Ranking)
+    print(ranking.best, ranking.rivals[0].label, ranking.is_clear, ranking.prediction.time_ms)
     kernel = smemkit.kernel("gemm", "tiled", dtype="float32")
     assert_type(kernel.predict(1, 32, (a,), device="t4", blocks=None), Prediction)
     assert_type(kernel[1, 32].predict(a, device="t4"), Prediction)
