@@ -94,11 +94,15 @@ def add_command(commands: Commands) -> None:
     reported.set_defaults(run=report)
 
 
-def report(options: Options) -> int:
-    """Prints the table and writes the files; 1 where too little is covered."""
+def _check_outputs(options: Options) -> None:
     for name in options.output:
         if Path(name).suffix not in ENDINGS:
             raise UsageError(f"{name!r:.200} does not end in {', '.join(ENDINGS)}")
+
+
+def report(options: Options) -> int:
+    """Prints the table and writes the files; 1 where too little is covered."""
+    _check_outputs(options)
     covered = load_coverage(
         options.data, include=options.include, omit=options.omit, package=options.package
     )
@@ -132,6 +136,7 @@ def run(options: Options) -> int:
     command = command[1:] if command[:1] == ["--"] else command
     if not command:
         raise UsageError("coverage run needs a command, as in: smemkit coverage run pytest tests")
+    _check_outputs(options)  # not after minutes of tests
     data = Path(options.data)
     if not options.append:
         for path in find_files(data):
@@ -146,6 +151,6 @@ def run(options: Options) -> int:
         print(
             "smemkit: no process of the command loaded a kernel on the simulator", file=sys.stderr
         )
-        return status
+        return status or (1 if options.fail_under else 0)
     told = report(options)
     return status or told

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 VARIABLE = "SMEMKIT_COVERAGE"  # the environment's: where each process leaves what it counted
 DEFAULT_FILE = ".smemkit-coverage"
+LEFT_ENDING = re.compile(r"\.\d+\.[0-9a-f]+")  # of what a process leaves: its id, and a number
 
 
 def read_process() -> Modules:
@@ -49,10 +50,19 @@ def read_file(path: Path) -> Modules:
 
 
 def find_files(path: Path) -> list[Path]:
-    """The file of that name, where there is one, and those that processes have left beside it."""
+    """The file of that name, where there is one, and those that processes have left beside it.
+
+    Other files may begin with the same name, such as reports: they are left alone.
+    """
     found = [path] if path.is_file() else []
-    names = sorted(path.parent.glob(f"{path.name}.*")) if path.parent.is_dir() else []
-    return found + [name for name in names if name.is_file() and name.suffix != ".part"]
+    names = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
+    return found + [
+        name
+        for name in names
+        if name.name.startswith(f"{path.name}.")
+        and LEFT_ENDING.fullmatch(name.name, len(path.name))
+        and name.is_file()
+    ]
 
 
 def add_modules(total: Modules, more: Modules) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import smemkit
-from smemkit import _core
+from smemkit import __main__, _core
 from smemkit.cover import load_coverage
 
 # EXPECTED has what each line executes, counted by hand: 40 threads in warps of 32 and 8 lanes.
@@ -340,6 +340,21 @@ def test_command_counts_all_processes(tmp_path):
         assert done.returncode == 0, done.stderr
     assert "100%" in done.stdout
     assert [path.name for path in tmp_path.glob(".smemkit-coverage*")] == [".smemkit-coverage"]
+
+
+def test_command_leaves_other_files_alone(tmp_path, capsys):
+    """Reports and logs whose names begin like the data file's; and a run without any kernel."""
+    for name in ("cov", "cov.html", "cov.12.log", "cov.3.5f"):
+        (tmp_path / name).write_text("")
+    command = ["coverage", "run", "--data", str(tmp_path / "cov"), "--fail-under", "50"]
+    assert __main__.main([*command, "--", sys.executable, "-c", "pass"]) == 1
+    assert "no process of the command loaded a kernel" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cov.12.log", "cov.html"]
+    marker = tmp_path / "ran"
+    touch = [sys.executable, "-c", f"open({str(marker)!r}, 'w')"]
+    assert __main__.main([*command, "-o", "cov.txt", "--", *touch]) == 2
+    assert "does not end in .info, .html, .json" in capsys.readouterr().err
+    assert not marker.exists()
 
 
 PYTEST = """

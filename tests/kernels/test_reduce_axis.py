@@ -1,5 +1,6 @@
 """reduce along axes, in every variant and type, on both machines, against NumPy."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -110,6 +111,21 @@ def test_extremes_of_whole_numbers(variant, machine):
             x = np.full((2, 40, 3), value, dtype)
             for op in OPS if dtype == "int32" else ("max", "min", "argmax", "argmin", "mean"):
                 check(smemkit.reduce_axis(x, op, variant=variant, backend=machine), x, op, 1)
+
+
+# {variant: shapes whose axes are cut into parts, by packs and by elements}
+SHARED = {"panel": ((1, 130, 12), (1, 131, 5)), "strip": ((1, 4000, 4), (1, 4001, 5))}
+
+
+@pytest.mark.slow
+@each_op
+@pytest.mark.parametrize("variant", SHARED)
+def test_threads_meet_without_a_race(variant, op):
+    """Every barrier of every kernel is one without which check finds something here."""
+    for shape, dtype in itertools.product(SHARED[variant], DTYPES):
+        x = np.ones(shape, dtype)
+        report = smemkit.check(smemkit.reduce_axis, x, op, variant=variant, backend="sim")
+        assert report, f"{shape}, {dtype}\n{report}"
 
 
 @each_variant
