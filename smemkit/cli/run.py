@@ -168,6 +168,7 @@ def read_events(path: str) -> list[dict[str, Any]]:
 def merge_findings(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The findings of all launches: those of one kind and one pair of lines are one."""
     merged: dict[tuple[object, ...], dict[str, Any]] = {}
+    launches: dict[tuple[object, ...], set[int]] = {}
     for event in events:
         if event["event"] != "finding":
             continue
@@ -176,11 +177,13 @@ def merge_findings(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         key = (event["kind"], event["kernel"], *places)
         if key in merged:
             merged[key]["count"] += event["count"]
-            merged[key]["launches"] += 1
+            launches[key].add(event["launch"])
         else:
             event["kernel_name"] = demangle(event["kernel"])
-            merged[key] = event | {"launches": 1}
-    for finding in merged.values():
+            merged[key] = event
+            launches[key] = {event["launch"]}
+    for key, finding in merged.items():
+        finding["launches"] = len(launches[key])
         del finding["event"]
     return list(merged.values())
 

@@ -12,6 +12,7 @@ from programs.whole_programs import CUDART, FAULTS
 from support.paths import CSRC, ROOT
 
 import smemkit.compile
+from smemkit.cli.run import merge_findings
 
 NVCC = smemkit.compile.find_nvcc()
 ALWAYS = ("managed_list",)  # the others take minutes to compile: pytest --programs
@@ -206,6 +207,15 @@ def test_libraries_with_a_runtime_of_their_own(tmp_path):
     for name in ("linked", "loaded"):
         done = run("--check", f"./{name}", folder=tmp_path)
         assert "no findings in 1 launch" in done.stderr, done.stderr
+
+
+def test_findings_of_the_same_lines_are_one():
+    """Several of one launch among them, as where the compiler has unrolled a loop."""
+    side = {"file": "a.cu", "line": 3, "ptx_line": 9}
+    event = {"event": "finding", "kind": "race", "kernel": "k", "first": side, "count": 2}
+    events = [event | {"launch": launch} for launch in (1, 1, 4)]
+    (finding,) = merge_findings([*events, {"event": "end"}])
+    assert finding["launches"] == 2 and finding["count"] == 6
 
 
 def test_what_is_no_program_is_refused(tmp_path):

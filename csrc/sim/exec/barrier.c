@@ -1,5 +1,6 @@
 #include "sim/exec/barrier.h"
 
+#include "ptx/opcode.h"
 #include "sim/code/bits.h"
 #include "sim/code/observer.h"
 #include "sim/exec/block.h"
@@ -28,6 +29,32 @@ static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *
                          here, mask, warp->control->index, missing, there);
 }
 
+/* Is the next instruction of a path the end of the kernel? */
+static bool ends_kernel(const smk_warp *warp, const smk_operation *pc)
+{
+    const smk_function *function = &warp->control->block->run->image->module->functions[pc->function];
+    if (pc->instruction >= function->instruction_count) {
+        return true;
+    }
+    const smk_instruction *next = &function->instructions[pc->instruction];
+    return (next->opcode == SMK_OPCODE_RET || next->opcode == SMK_OPCODE_EXIT) && !next->guarded;
+}
+
+/* Lanes that have left the last loop of a kernel wait at its end for the others. A GPU has them exit there, and a barrier
+ * waits for no lane that has exited: so do these, of the lanes that a barrier misses. */
+static void exit_lanes_at_the_end(smk_warp *warp, uint32_t missing)
+{
+    smk_warp_control *control = warp->control;
+    for (uint32_t i = control->depth; i-- > 0 && control->frame_count == 0;) {
+        const smk_simt_entry *entry = &control->simt_stack[i];
+        const uint32_t found = missing & entry->mask;
+        if (found != 0 && ends_kernel(warp, entry->pc)) {
+            control->live &= ~found;
+        }
+        missing &= ~found;
+    }
+}
+
 /* Reads an operand that must have one value in all lanes; false where it has several. */
 static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, uint32_t *value)
 {
@@ -50,6 +77,9 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
 {
     smk_warp_control *control = warp->control;
     uint32_t number = 0, threads = 0;
+    if (mask != control->live) {
+        exit_lanes_at_the_end(warp, control->live & ~mask);
+    }
     if (mask != control->live) {
         (void)fail_divergent(warp, op, mask, control->live & ~mask);
         return NULL;

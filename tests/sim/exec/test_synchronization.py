@@ -58,6 +58,23 @@ def test_a_barrier_counts_no_lanes_that_have_ended():
     assert (out[:40] == 1).all() and (out[40:] == 77).all()
 
 
+def test_a_barrier_waits_for_no_lane_that_has_left_the_last_loop():
+    """Each lane counts to its own number; the loop has a barrier, and the kernel ends behind it."""
+    body = """
+    mov.u32 %r2, 0;
+AGAIN:
+    bar.sync 0;
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%rd3], %r2;
+    setp.le.u32 %p1, %r2, %r1;
+    @%p1 bra AGAIN;
+    BEHIND
+    ret;"""
+    assert (run(body.replace("BEHIND", ""), 64) == np.arange(1, 65)).all()
+    with pytest.raises(smemkit.BarrierError, match="are on another path and wait at PTX line"):
+        run(body.replace("BEHIND", "st.global.u32 [%rd3], %r1;"), 64)
+
+
 def test_a_warp_of_one_thread_arrives_for_another():
     body = """
     .shared .align 4 .b32 word;
