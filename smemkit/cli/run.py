@@ -180,7 +180,7 @@ def merge_findings(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
             launches[key].add(event["launch"])
         else:
             event["kernel_name"] = demangle(event["kernel"])
-            merged[key] = event
+            merged[key] = dict(event)
             launches[key] = {event["launch"]}
     for key, finding in merged.items():
         finding["launches"] = len(launches[key])
