@@ -354,6 +354,34 @@ for name in ("column_padded", "column_swizzled"):
     print(f"{name:16} {each:5.2f} instructions a product")
 
 # %% [markdown]
+# ## On a card that you choose
+#
+# Which steps pay on another card? smemkit predicts it without the card: from what the simulator
+# counts, the instructions that the card would execute, and how fast its parts are. Write the name
+# of yours. **Predict** first: `tiled` is limited by wavefronts of shared memory, and `register_2d`
+# is not. Which of them gains more from a card with more multiprocessors and a higher clock?
+
+# %%
+CARD = "RTX 4090"  # your choice; smemkit.cards() lists them
+
+steps = ("naive_uncoalesced", "naive", "tiled", "padded", "column", "register_2d")
+guess = bench.evolution("gemm", 4096, variants=steps, predicted=True, device=CARD)
+ax = plot.ladder(guess)
+
+# %% [markdown]
+# Both gain: the banks of shared memory, the units of arithmetic and the schedulers are all parts of
+# a multiprocessor. Bars of predicted times are hatched, and a whisker is the range of the
+# prediction. How good are predictions? Of an H200 both are there, a measured bar above each
+# predicted one:
+
+# %%
+words = {"predicted": True, "device": "h200", "results": bench.recorded("h200")}
+ax = plot.ladder(bench.evolution("gemm", 4096, variants=steps, **words))
+
+# %% [markdown]
+# Notebook 10 takes one such time apart, term by term.
+
+# %% [markdown]
 # ## Fewer bits
 #
 # Tensor cores multiply 16-bit numbers as they are, and 8-bit integers: that is `tensor`, whose sums

@@ -202,6 +202,24 @@ if all(wall.traffic for wall in walls):
 else:
     print("not recorded for this GPU: smemkit record --traffic counts the bytes of L2 and DRAM")
 
+# %% [markdown]
+# ### On a card that you choose
+#
+# The bytes that a kernel asks for are counted, and need no GPU. The time is predicted here, for a
+# card that need not be there, and so the roofs are those of this card, by its constants. A mark's
+# upright bar is the range of the prediction. **Predict**: does the order of the marks change from
+# card to card? Their places across?
+
+# %%
+CARD = "RTX 4090"  # your choice; smemkit.cards() lists them
+
+few = ("naive", "tiled", "register_2d")
+wall = bench.memory_wall("gemm", 4096, variants=few, predicted=True, device=CARD)
+ax = plot.roofline(wall)
+
+# %% [markdown]
+# The places across stay: they are counts. What changes is the height, and the roof.
+
 # %%
 for family in tables:
     speed = {row.variant: 1 / row.median_ms for row in rows if row.family == family}

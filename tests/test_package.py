@@ -43,7 +43,7 @@ LAYERS = {
     "probe": {"report"},
     "python_kernels": {"compile", "report", "predict"},
     "bench": {"compile", "report", "predict", "probe"},
-    "plot": {"report", "probe", "bench"},
+    "plot": {"report", "predict", "probe", "bench"},
     "cli": {"cover", "lessons", "report", "predict", "probe", "bench", "plot"},
     "testing": {"compile", "report"},
 }

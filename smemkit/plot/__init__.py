@@ -1,8 +1,8 @@
-"""Pictures of results: each function draws what was measured or counted, and returns its Axes.
+"""Pictures of results: each function draws what was measured, counted or predicted.
 
-Nothing is measured here. matplotlib is imported when a picture is drawn, and its settings stay as
-the caller has them. Each picture has one style: its title is a sentence with what the data say, and
-below it stand the facts of the measurement, the device and the date. The first variant of a family
+Each returns its Axes. Nothing is measured here. matplotlib is imported when a picture is drawn, and
+its settings stay as the caller has them. Each picture has one style: its title is a sentence with
+what the data say, and below it stand the facts of the measurement, the device and the date. The first variant of a family
 (naive), the one with a tile (tiled, shared) and the padded one have a colour each, the same in all
 pictures, the others are grey, and a library to compare with is black and thick. Lines and points
 have their labels beside them. Every kind of sight tells the colours apart, and the background is
@@ -14,6 +14,7 @@ from ._banks import banks
 from ._counted import bank_stride, divergence, sectors
 from ._measured import ladder, speed, stride
 from ._roofline import roofline
+from ._terms import terms
 from ._tiles import tiles
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "sectors",
     "speed",
     "stride",
+    "terms",
     "tiles",
 ]
 

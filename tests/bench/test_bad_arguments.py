@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from support.pictures import predict_copy
 
 import smemkit
 from smemkit import bench, plot
@@ -185,7 +186,9 @@ def call_plot(name, source, **words):
 
 @pytest.mark.parametrize("name", plot.__all__)
 def test_plot(name, axes):
-    rows = {"banks": np.arange(32) * 4, "tiles": (8, 8)}.get(name, [Measurement(**WORDS)])
+    rows = {"banks": np.arange(32) * 4, "tiles": (8, 8), "terms": predict_copy()}.get(
+        name, [Measurement(**WORDS)]
+    )
     first, *others = inspect.signature(getattr(plot, name)).parameters
     for value in NONSENSE:
         refused = call_plot(name, value, ax=axes)
@@ -199,7 +202,7 @@ def test_plot(name, axes):
     assert call_plot(name, rows, ax=axes) is axes
 
 
-@pytest.mark.parametrize("name", sorted(set(plot.__all__) - {"banks", "tiles"}))
+@pytest.mark.parametrize("name", sorted(set(plot.__all__) - {"banks", "terms", "tiles"}))
 def test_plot_of_odd_measurements(name, axes):
     """What a measurement may be, but a picture cannot show."""
     odd = {

@@ -9,7 +9,7 @@ import types
 
 import numpy
 import pytest
-from support.pictures import list_texts, point_of
+from support.pictures import list_texts, point_of, predict_copy
 
 import smemkit
 from smemkit import plot, probe
@@ -574,6 +574,7 @@ def call(name, ax=None):
         "banks": (numpy.arange(32) * 4,),
         "divergence": ({"a": counters},),
         "sectors": ({"a": counters},),
+        "terms": (predict_copy(),),
         "tiles": ((8, 8), (4, 8)),
         "stride": (
             [

@@ -2,9 +2,11 @@
 
 import dataclasses
 
+import numpy
 import pytest
 from support.pictures import list_texts, point_of
 
+import smemkit
 from smemkit import plot
 from smemkit.bench import Measurement, Results
 from smemkit.plot import style
@@ -92,3 +94,25 @@ def test_speed_dashes_what_is_predicted(rows):
     assert ends == pytest.approx([0.88 * 8000, 1.375 * 8000])
     words = list_texts(ax, "source")[0].replace("\n", " ")
     assert "dashed lines are predictions, bars over their range" in words
+
+
+def test_terms_show_where_the_time_goes():
+    a = numpy.ones((256, 256), dtype="float32")
+    found = smemkit.predict(smemkit.gemm, a, a, variant="column", device="rtx 4090")
+    ax = plot.terms(found)
+    shown = [term for term in found.terms.values() if term.time_ms >= 0.01 * found.time_ms]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == [term.name for term in shown] and "shared" in names
+    assert all(bar.get_hatch() for bar in ax.patches[: len(shown)])
+    widths = [bar.get_width() / 1e3 for bar in ax.patches[: len(shown)]]
+    assert widths == pytest.approx([term.time_ms for term in shown])
+    words = dict(zip(names, list_texts(ax, "value"), strict=True))
+    wavefronts = found.terms["shared"].amount
+    assert words["shared"].endswith(f"{wavefronts / 1e6:.3g} million wavefronts · column.cu:37")
+    assert point_of(ax).startswith("Limited by shared: ")
+    assert "predicted for RTX 4090" in list_texts(ax, "source")[0]
+    assert "[µs]" in ax.get_xlabel()
+    slow = dataclasses.replace(found, time_ms=2.0, terms=dict(list(found.terms.items())[:1]))
+    assert "[ms]" in plot.terms(slow, title="Mine").get_xlabel()
+    with pytest.raises(smemkit.ArgumentTypeError, match="draws a Prediction"):
+        plot.terms(found.terms)

@@ -58,6 +58,7 @@ def draw(record, wall):
         "divergence": lambda **more: plot.divergence(probes.select(variant="divergence"), **more),
         "sectors": lambda **more: plot.sectors(reports, **more),
         "banks": lambda **more: plot.banks(reports["column"], **more),
+        "terms": lambda **more: plot.terms(reports["column"].time("t4"), **more),
         "tiles": lambda **more: plot.tiles((128, 128), (16, 16), depth=8, **more),
     }
 
@@ -93,6 +94,7 @@ def check_apart(texts):
 
 # What did not run on the H200 of the record.
 DEVICES = dict.fromkeys(("sectors", "banks"), f"smemkit {smemkit.__version__}'s simulator, 20")
+DEVICES["terms"] = "predicted for T4, "
 DEVICES["tiles"] = f"smemkit {smemkit.__version__}, 20"
 
 

@@ -204,6 +204,7 @@ def use_bench() -> Results:
 
 def use_plots(results: Results) -> None:
     axes = [
+        plot.terms(smemkit.predict(smemkit.gemm, 1, 1)),
         plot.speed(results, title="x"),
         plot.ladder(results, peer="numpy"),
         plot.stride(results, parameter="stride"),
