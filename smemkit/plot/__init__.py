@@ -2,11 +2,11 @@
 
 Each returns its Axes. Nothing is measured here. matplotlib is imported when a picture is drawn, and
 its settings stay as the caller has them. Each picture has one style: its title is a sentence with
-what the data say, and below it stand the facts of the measurement, the device and the date. The first variant of a family
-(naive), the one with a tile (tiled, shared) and the padded one have a colour each, the same in all
-pictures, the others are grey, and a library to compare with is black and thick. Lines and points
-have their labels beside them. Every kind of sight tells the colours apart, and the background is
-light, on dark pages too.
+what the data say, and below it stand the facts of the measurement, the device and the date. The
+first variant of a family (naive), the one with a tile (tiled, shared) and the padded one have a
+colour each, the same in all pictures, the others are grey, and a library to compare with is black
+and thick. Lines and points have their labels beside them. Every kind of sight tells the colours
+apart, and the background is light, on dark pages too.
 """
 
 from .._public import publish
