@@ -133,11 +133,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     before = watch.rules
     on, ignored = _read_marker(item)
     watch.rules = Rules(ignored)
+    chooses = on and "SMEMKIT_BACKEND" not in os.environ
+    if chooses:
+        os.environ["SMEMKIT_BACKEND"] = "sim"  # launches on a GPU are not checked
     if on != always:
         watch.turn(on)
     try:
         return (yield)
     finally:
+        if chooses:
+            os.environ.pop("SMEMKIT_BACKEND", None)
         watch.rules = before
         if on != always:
             watch.turn(always)
