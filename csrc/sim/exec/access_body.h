@@ -524,6 +524,8 @@ HANDLERS(shared32, SMK_SPACE_SHARED, true)
 HANDLER(generic_load, false, SMK_SPACE_GENERIC, false, (smk_element)op->element, op->count)
 HANDLER(generic_store, true, SMK_SPACE_GENERIC, false, (smk_element)op->element, op->count)
 HANDLER(param_load, false, SMK_SPACE_PARAM, false, (smk_element)op->element, op->count)
+HANDLER(param_load_32, false, SMK_SPACE_PARAM, false, SMK_ELEMENT_U32_32, 1)
+HANDLER(param_load_64, false, SMK_SPACE_PARAM, false, SMK_ELEMENT_U64_64, 1)
 HANDLER(param_store, true, SMK_SPACE_PARAM, false, (smk_element)op->element, op->count)
 
 smk_handler NAME(smk_access_find)(bool store, smk_space space, bool narrow, smk_element element, unsigned count)
@@ -534,6 +536,9 @@ smk_handler NAME(smk_access_find)(bool store, smk_space space, bool narrow, smk_
     case SMK_SPACE_LOCAL:
         return store ? run_local_store : run_local_load;
     case SMK_SPACE_PARAM:
+        if (!store && count == 1 && (element == SMK_ELEMENT_U32_32 || element == SMK_ELEMENT_U64_64)) {
+            return element == SMK_ELEMENT_U32_32 ? run_param_load_32 : run_param_load_64;
+        }
         return store ? run_param_store : run_param_load;
     case SMK_SPACE_GENERIC:
         return store ? run_generic_store : run_generic_load;

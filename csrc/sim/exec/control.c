@@ -5,6 +5,7 @@
 #include "sim/exec/block.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { FUNCTION_STEP = 16 };
 
@@ -322,6 +323,10 @@ const smk_operation *smk_control_convert_address(smk_warp *warp, const smk_opera
     uint32_t mask = smk_operation_mask(warp, op);
     const uint64_t *a = SMK_ROW(uint64_t, warp, op->a);
     uint64_t *d = SMK_ROW(uint64_t, warp, op->d);
+    if (mask == UINT32_MAX && op->u.immediate == 0) {
+        memmove(d, a, SMK_WARP_SIZE * sizeof *d);
+        return op + 1;
+    }
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint64_t value = a[lane] + op->u.immediate;
         d[lane] = (mask >> lane & 1) != 0 ? value : d[lane];

@@ -108,11 +108,31 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
     return 0;
 }
 
+static bool differs_by_lane(smk_special special)
+{
+    switch ((int)special) {
+    case SMK_SPECIAL_TID_X:
+    case SMK_SPECIAL_TID_Y:
+    case SMK_SPECIAL_TID_Z:
+    case SMK_SPECIAL_LANEID:
+    case SMK_SPECIAL_LANEMASK_EQ:
+    case SMK_SPECIAL_LANEMASK_LT:
+    case SMK_SPECIAL_LANEMASK_LE:
+    case SMK_SPECIAL_LANEMASK_GT:
+    case SMK_SPECIAL_LANEMASK_GE:
+        return true;
+    }
+    return false;
+}
+
 static void fill_special(smk_warp *warp, const smk_special_row *row)
 {
-    bool wide = smk_module_special_bits(row->special) == 64;
+    const bool wide = smk_module_special_bits(row->special) == 64, differs = differs_by_lane(row->special);
+    uint64_t value = special_value(warp->control, row->special, 0);
     for (uint32_t lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        uint64_t value = special_value(warp->control, row->special, lane);
+        if (differs) {
+            value = special_value(warp->control, row->special, lane);
+        }
         if (wide) {
             SMK_ROW(uint64_t, warp, row->offset)[lane] = value;
         } else {
