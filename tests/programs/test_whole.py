@@ -192,7 +192,7 @@ int main(void)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_libraries_with_a_runtime_of_their_own(tmp_path):
     """Linked to a program, and loaded when it runs, by a path that is relative."""
-    source = whole_programs.FOLDER.parent / "own_runtime.cu"
+    source = whole_programs.FOLDER / "own_runtime.inc.cu"
     folder = NVCC.resolve().parent.parent / "lib"
     commands = [
         [NVCC, "-shared", "-Xcompiler", "-fPIC", f"-L{folder}", source, "-o", "libown.so"],
