@@ -350,11 +350,18 @@ def measure_ceilings(watch: Watch, facts: DeviceInfo) -> Iterator[Measurement]:
         call, flops = prepare_multiply_add(dtype, watch.backend, many, FMA_ROUNDS)
         times = watch.time(call, "warm")
         yield make_row("multiply_add", FMA_ROUNDS, dtype, times, flops=flops)
+    yield from measure_shared(watch, facts)
+    yield measure_l2(watch, facts)
+
+
+def measure_shared(watch: Watch, facts: DeviceInfo) -> Iterator[Measurement]:
+    """The rows of shared memory. `facts` as above."""
     for variant, (dtype, _) in SHARED.items():
-        call, moved = prepare_shared(variant, watch.backend, many, SHARED_ROUNDS)
+        call, moved = prepare_shared(
+            variant, watch.backend, facts["multiprocessors"], SHARED_ROUNDS
+        )
         times = watch.time(call, "warm")
         yield make_row(variant, SHARED_ROUNDS, dtype, times, nbytes=moved)
-    yield measure_l2(watch, facts)
 
 
 def measure_l2(watch: Watch, facts: DeviceInfo) -> Measurement:

@@ -16,9 +16,10 @@ import numpy
 
 from .. import probe
 from . import _evolution, timing, workloads
-from ._ceilings import Ceilings, measure_ceilings
+from ._ceilings import Ceilings, measure_ceilings, measure_shared
 from ._progress import Bar
 from .families import CLASSES
+from .rates import measure_rates
 from .results import Measurement, Results, describe_run
 from .stopwatch import CACHES
 
@@ -174,6 +175,22 @@ def describe_latency(found: Latency) -> Iterator[Measurement]:
         times_ms=tuple(ns * 1e-6 for ns in found.samples_ns),
         parameters={"level": found.level, "footprint_bytes": found.footprint_bytes},
     )
+
+
+# The card ----------------------------------------------------------------------------------------
+
+
+def record_card(path: Path, watch: Watch, facts: DeviceInfo) -> Results:
+    """Measures what smemkit.predict needs of a card; writes the file that smemkit.card reads."""
+    rows = [*measure_shared(watch, facts), *measure_rates(watch, facts)]
+    for level in probe.LEVELS:
+        rows += describe_latency(probe.latency(level, backend=watch.backend))
+    told = timing.describe_protocol(watch.backend)
+    told |= {"command": "python -m smemkit record --card", "part": "card", "left_out": []}
+    results = Results([shorten(row) for row in rows], describe_run(**told))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    results.save(path)
+    return results
 
 
 # The recorder -------------------------------------------------------------------------------------

@@ -46,7 +46,8 @@ TRIAL_SAMPLES = 3  # of each variant, to find the fastest
 SEED = 20260721
 DRIVER = Path("/proc/driver/nvidia/version")
 DEVICE_FACTS = (
-    "multiprocessors clock_khz memory_clock_khz global_memory_bytes l2_cache_bytes ecc_enabled"
+    "multiprocessors clock_khz memory_clock_khz memory_bus_width_bits global_memory_bytes "
+    "l2_cache_bytes ecc_enabled"
 ).split()
 
 

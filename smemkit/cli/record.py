@@ -18,6 +18,7 @@ from ..bench.families import CLASSES
 from ..bench.records import name_device
 from ..bench.results import PARTS
 from ..bench.shape_cases import Sizes
+from ..predict import own_card
 from .errors import UsageError
 from .options import output_file, seconds
 
@@ -35,6 +36,7 @@ class Options(argparse.Namespace):
     budget: float
     traffic: bool
     arrays: bool
+    card: bool
     shapes: bool
     family: list[str]
     keep_csv: str | None
@@ -78,6 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "CuPy and torch",
     )
     parser.add_argument(
+        "--card",
+        action="store_true",
+        help='only the rates that smemkit.predict(..., device="mine") rests on: some ten seconds. '
+        "The file goes where smemkit.card looks, or to --out",
+    )
+    parser.add_argument(
         "--shapes",
         action="store_true",
         help="only the part shapes: variant='auto' at random and named shapes, beside cuBLAS, CUB, "
@@ -105,10 +113,12 @@ def run(chosen: Options) -> int:
     if (chosen.family or chosen.keep_csv) and not chosen.traffic:
         word = "--family" if chosen.family else "--keep-csv"
         raise UsageError(f"{word} goes with --traffic")
-    words = [word for word in ("arrays", "shapes", "traffic") if getattr(chosen, word)]
+    words = [word for word in ("arrays", "card", "shapes", "traffic") if getattr(chosen, word)]
     if len(words) > 1:
         raise UsageError(f"--{words[0]} and --{words[1]} are two commands: a part each")
     facts = smemkit.device_info(backend="cuda")  # BackendError without a GPU
+    if chosen.card:
+        return record_card(chosen, facts)
     folder = Path(chosen.out)
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
@@ -147,10 +157,31 @@ def run(chosen: Options) -> int:
         recorder.record_ceilings()
         recorder.record_probes()
         say("ceilings and probes are done")
+        card = own_card.PREFIX + name + ".json"
+        try:
+            record.record_card(own_card.find_folder() / card, watch, facts)
+        except Exception as error:  # of any kind: the other parts are still measured
+            recorder.complain(f"the card: {error!r:.300}")
         recorder.record_cases()
     for text in missing:
         say(text)
     return report(folder, name, recorder)
+
+
+def record_card(chosen: Options, facts: DeviceInfo) -> int:
+    """Writes the file of the card and prints its constants; the exit status is 0."""
+    own = chosen.out == record.HERE
+    folder = own_card.find_folder() if own else Path(chosen.out)
+    name = chosen.name or name_device(facts["name"])
+    path = folder / f"{own_card.PREFIX}{name}.json"
+    try:
+        watch = Stopwatch(record.SUBJECT_SECONDS, record.SUBJECT_SAMPLES)
+        record.record_card(path, watch, facts)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    print("\n".join(own_card.describe(smemkit.card(path))))
+    print(f'{path}: smemkit.card("mine") finds it' if own else f"{path}: smemkit.card reads it")
+    return 0
 
 
 def record_arrays(chosen: Options, folder: Path, name: str) -> int:

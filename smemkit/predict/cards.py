@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from . import own_card
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -168,13 +171,15 @@ def cards() -> list[str]:
     return list_cards()
 
 
-def card(name: str | Card) -> Card:
+def card(name: str | os.PathLike[str] | Card) -> Card:
     """The card of that name; a Card is returned as it is.
 
     Parameters
     ----------
-    name : str or Card
-        As people write it: "h200", "RTX 4090", "NVIDIA GeForce RTX 3060 Laptop GPU".
+    name : str, path or Card
+        As people write it: "h200", "RTX 4090", "NVIDIA GeForce RTX 3060 Laptop GPU"; "mine", the
+        card that `smemkit record --card` measured last; the name of such a card, where the table
+        has none of that name; or the .json file that the command wrote.
 
     Shapes
     ------
@@ -186,8 +191,8 @@ def card(name: str | Card) -> Card:
 
     Raises
     ------
-    ArgumentTypeError (TypeError) for what is no name, ArgumentError (ValueError), which lists the
-    cards there are, for a card whose rates are not in the table.
+    ArgumentTypeError (TypeError) for what is no name; ArgumentError (ValueError), which lists the
+    cards there are, for a card whose rates are not known, and for a file that is not one of a card.
 
     Example
     -------
@@ -198,22 +203,75 @@ def card(name: str | Card) -> Card:
     return find_card(name)
 
 
-def find_card(name: str | Card) -> Card:
+def _make_card(name: str, capability: str, own: Mapping[str, tuple[float, str]]) -> Card:
+    """The card with its own constants, and with those of its architecture for what they lack."""
+    table = _collect()
+    rates = {**table.get("0.0", {}), **table.get(capability, {}), **own}
+    values = {quantity: rates[quantity][0] for quantity in QUANTITIES}
+    sources = {quantity: rates[quantity][1] for quantity in QUANTITIES}
+    return Card(name=name, compute_capability=capability, sources=sources, **values)
+
+
+def read_card(path: Path) -> Card:
+    """The card of a file that smemkit record --card wrote; ArgumentError for any other file."""
+    name, capability, own = own_card.load(path)
+    table = _collect()
+    known = [owner for owner in table if owner[0].isdecimal() and owner != "0.0"]
+    like = own_card.choose_architecture(capability, known)
+    if like is None:
+        raise _core.ArgumentError(
+            f"{path}: {name} has compute capability {capability}; smemkit.predict knows "
+            f"architectures from {min(known, key=float)} on"
+        )
+    watts = next((table[each]["watts"] for each in list_cards() if same(name, each)), None)
+    more = {} if watts is None else {"watts": watts}
+    rates = {**table["0.0"], **table[like], **own, **more}
+    missing = [quantity for quantity in QUANTITIES if quantity not in rates]
+    if missing:
+        raise _core.ArgumentError(
+            f"{path} does not tell {', '.join(missing)} of {name}; smemkit record --card does"
+        )
+    return dataclasses.replace(_make_card(name, like, rates), compute_capability=capability)
+
+
+def same(name: str, owner: str) -> bool:
+    """Whether a name, as people write it, is that of a card."""
+    return simplify(name) in (simplify(owner), simplify(owner).removeprefix("rtx"))
+
+
+def _find_own(name: str) -> Card | None:
+    """The card of a file, of this computer's owner, or None."""
+    if name.endswith(".json"):
+        return read_card(Path(name))
+    for path in own_card.list_files():
+        card = read_card(path)
+        if name.lower() == own_card.MINE or same(name, card.name):
+            return card
+    if name.lower() == own_card.MINE:
+        raise _core.ArgumentError(
+            f"no card was measured here ({own_card.find_folder()} has none); "
+            "smemkit record --card measures the GPU of this computer"
+        )
+    return None
+
+
+def find_card(name: str | os.PathLike[str] | Card) -> Card:
     """The card of that name; errors as those of `card`."""
     if isinstance(name, Card):
         return name
+    if isinstance(name, os.PathLike):
+        return read_card(Path(name))
     if not isinstance(name, str):
         raise _core.ArgumentTypeError(f"a card is a name or a Card, not {name!r:.80}")
-    table = _collect()
-    wanted = simplify(name)
     for owner in list_cards():
-        if wanted in (simplify(owner), simplify(owner).removeprefix("rtx")):
+        if same(name, owner):
             capability = _core.limits(owner)["compute_capability"]
-            rates = {**table.get("0.0", {}), **table.get(capability, {}), **table[owner]}
-            values = {quantity: rates[quantity][0] for quantity in QUANTITIES}
-            sources = {quantity: rates[quantity][1] for quantity in QUANTITIES}
-            return Card(name=owner, compute_capability=capability, sources=sources, **values)
+            return _make_card(owner, capability, _collect()[owner])
+    found = _find_own(name)
+    if found is not None:
+        return found
     raise _core.ArgumentError(
         f"the table of cards has no {name!r}; there are {', '.join(list_cards())}. "
-        "dataclasses.replace(smemkit.card(...), ...) makes another card of one of these"
+        "dataclasses.replace(smemkit.card(...), ...) makes another card of one of these, and "
+        "smemkit record --card measures the GPU of this computer"
     )
