@@ -57,8 +57,8 @@ SMEMKIT_CACHE      Folder in which the PTX of your CUDA C is cached; by default 
                    XDG_CACHE_HOME or ~/.cache. "none": compile each time.
 SMEMKIT_CACHE_MB   Size limit of that cache in megabytes, 256 by default. The least recently used
                    kernels are removed first.
-SMEMKIT_DATA       Folder with the cards that `smemkit record --card` measured; by default smemkit in
-                   the user's folder for data.
+SMEMKIT_DATA       Folder with the cards that `smemkit record --card` measured; by default smemkit
+                   in the user's folder for data.
 SMEMKIT_PROGRESS   "0": no progress bars. Else work of more than two seconds on the simulator,
                    long copies to a GPU and back, and benchmarks show one at a terminal and in
                    notebooks where tqdm is installed.
