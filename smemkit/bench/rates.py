@@ -16,10 +16,9 @@ from .results import Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
-
     from .._facts import DeviceInfo
-    from .types import Watch
+    from .._types import Machine
+    from .types import Call, Watch
 
 THREADS, WARP, VECTOR = 256, 32, 16
 EMPTY_BLOCKS = 1 << 18
@@ -207,12 +206,11 @@ def list_rates(facts: DeviceInfo) -> Iterator[Rate]:
         yield Rate(name, kernel, blocks, THREADS, ATOMIC_ROUNDS, 4 * words, step, lanes, "lanes")
 
 
-def prepare(rate: Rate, array: smemkit.DeviceArray, backend: str) -> Any:
-    """The call of a rate on an array that is large enough."""
+def prepare(rate: Rate, array: smemkit.DeviceArray, backend: Machine) -> Call:
+    """The call of a rate on an array of uint32 that has twice its bytes."""
     kernel = smemkit.RawKernel(write_kernel(rate.kernel), rate.kernel)
-    half = array.nbytes // 2
-    words = array.view("uint32") if array.dtype != numpy.uint32 else array
-    out, given = words[: half // 4], words[half // 4 :]
+    half = array.shape[0] // 2
+    out, given = array[:half], array[half:]
     arguments = (
         out,
         given,

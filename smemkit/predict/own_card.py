@@ -7,6 +7,7 @@ cards of the same architecture in the table.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from ..bench.results import Measurement, Results
     from .cards import Card
 
-    Rows = Mapping[str, Measurement]
+    Row = Mapping[str, Any]
 
+FORMAT = 1  # of the file, as bench.results writes it
 MINE = "mine"  # the name of the card that was measured last
 SOURCE = "measured on this card by smemkit record"
 PREFIX = "card_"  # of the names of files
@@ -56,36 +57,38 @@ def list_files() -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def read_file(path: Path) -> tuple[str, str, Results]:
-    """(name, compute capability, rows) of a file; ArgumentError where it is not that of a card."""
-    from ..bench.results import Results
-
+def read_file(path: Path) -> dict[str, Any]:
+    """What a file says; ArgumentError where it is not one of results of a named GPU."""
     try:
-        results = Results.load(path)
+        data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _core.ArgumentError(f"the file of a card {path}: {error.strerror}") from error
-    name, capability = (results.provenance.get(key) for key in ("device", "compute_capability"))
-    if not (isinstance(name, str) and isinstance(capability, str)):
+    except (ValueError, RecursionError) as error:
+        raise _core.ArgumentError(f"{path} is not JSON: {error}") from error
+    found = data if isinstance(data, dict) and data.get("format") == FORMAT else {}
+    told = found.get("provenance")
+    names = [told.get(key) for key in ("device", "compute_capability")] if told else [None]
+    if not all(isinstance(name, str) for name in names):
         raise _core.ArgumentError(
             f"{path} does not say which GPU was measured; smemkit record --card writes such a file"
         )
-    return name.removeprefix("NVIDIA ").removeprefix("GeForce "), capability, results
+    return found
 
 
-def _collect(results: Results) -> Rows:
+def _collect(rows: Sequence[Row]) -> dict[str, Row]:
     """The rows by what they measured: "rate.starts_32", "latency.l1", "ceiling.banks"."""
     found = {}
-    for row in results.rows:
-        if row.machine == "cuda" and row.times_ms:
-            level = row.parameters.get("level") if row.variant == "latency" else None
-            found[f"latency.{level}" if level else f"{row.family}.{row.variant}"] = row
+    for row in rows:
+        if row["machine"] == "cuda" and row["times_ms"]:
+            level = row["parameters"].get("level") if row["variant"] == "latency" else None
+            found[f"latency.{level}" if level else f"{row['family']}.{row['variant']}"] = row
     return found
 
 
 class _Measured:
     """Rows of a card, as rates and times."""
 
-    def __init__(self, rows: Rows, facts: Mapping[str, Any], clock_mhz: float) -> None:
+    def __init__(self, rows: Mapping[str, Row], facts: Mapping[str, Any], clock_mhz: float) -> None:
         self.rows, self.clock_ghz = rows, clock_mhz / 1e3
         self.many = float(facts["multiprocessors"])
 
@@ -94,23 +97,26 @@ class _Measured:
 
     def ns(self, name: str) -> float:
         """Nanoseconds of a launch; of a read, where a latency is asked for."""
-        return 1e6 * float(min(self.rows[name].times_ms))
+        return 1e6 * float(min(self.rows[name]["times_ms"]))
 
     def amount(self, name: str) -> float:
-        return float(self.rows[name].parameters["amount"])
+        return float(self.rows[name]["parameters"]["amount"])
+
+    def nbytes(self, name: str) -> float:
+        return float(self.rows[name]["nbytes"])
 
     def gbs(self, name: str) -> float:
-        return float(self.rows[name].nbytes or 0.0) / self.ns(name)
+        return self.nbytes(name) / self.ns(name)
 
     def per_clk(self, name: str, amount: float) -> float:
         """Of one multiprocessor in a clock."""
         return amount / self.ns(name) / self.clock_ghz / self.many
 
 
-def derive(results: Results, clock_mhz: float) -> Iterator[tuple[str, float]]:
+def derive(data: Mapping[str, Any], clock_mhz: float) -> Iterator[tuple[str, float]]:
     """(quantity, value) of a card's constants that the rows tell."""
-    facts = results.provenance["device_facts"]
-    found = _Measured(_collect(results), facts, clock_mhz)
+    facts = data["provenance"]["device_facts"]
+    found = _Measured(_collect(data["rows"]), facts, clock_mhz)
     yield "multiprocessors", found.many
     yield "clock_mhz", clock_mhz
     if facts.get("l2_cache_bytes"):
@@ -125,10 +131,10 @@ def _derive_issue(found: _Measured) -> Iterator[tuple[str, float]]:
     if banks:
         yield (
             "shared_bytes_per_clk",
-            max(found.per_clk(name, float(found.rows[name].nbytes or 0)) for name in banks),
+            max(found.per_clk(name, found.nbytes(name)) for name in banks),
         )
     if "ceiling.banks" in found:
-        lanes = found.per_clk("ceiling.banks", float(found.rows["ceiling.banks"].nbytes or 0) / 4)
+        lanes = found.per_clk("ceiling.banks", found.nbytes("ceiling.banks") / 4)
         yield "lsu_lanes_per_clk", float(min(UNITS, key=lambda unit: abs(unit - lanes)))
     if "rate.starts_32" in found:
         blocks = found.amount("rate.starts_32")
@@ -165,9 +171,9 @@ def _derive_memory(found: _Measured, facts: Mapping[str, Any]) -> Iterator[tuple
         scattered = found.amount("rate.random_dram") * PAIR / found.ns("rate.random_dram")
         yield "dram_random_share", min(scattered / found.gbs("rate.read_dram"), 1.0)
     if "rate.read_l2" in found:
-        moved = {name: found.rows[f"rate.{name}_l2"].nbytes or 0.0 for name in ("read", "write")}
-        yield "l2_bytes_per_clk", found.per_clk("rate.read_l2", moved["read"])
-        yield "l2_stores_per_clk", found.per_clk("rate.write_l2", moved["write"] / SECTOR)
+        yield "l2_bytes_per_clk", found.per_clk("rate.read_l2", found.nbytes("rate.read_l2"))
+        written = found.nbytes("rate.write_l2") / SECTOR
+        yield "l2_stores_per_clk", found.per_clk("rate.write_l2", written)
     for name, quantity in (
         ("rate.lines_l2", "l2_packets_per_clk"),
         ("rate.partial_l2", "l2_partial_stores_per_clk"),
@@ -191,10 +197,10 @@ def _derive_atomics(found: _Measured) -> Iterator[tuple[str, float]]:
     yield "atomic_slices", max(1.0, lanes * each / found.ns("rate.atomics_spread"))
 
 
-def choose_clock(results: Results) -> float:
+def choose_clock(told: Mapping[str, Any]) -> float:
     """MHz: as nvidia-smi read it under load, else the highest that the driver tells."""
-    read = results.provenance.get("clocks_mhz") or {}
-    return float(read.get("sm") or results.provenance["device_facts"]["clock_khz"] / 1e3)
+    read = told.get("clocks_mhz") or {}
+    return float(read.get("sm") or told["device_facts"]["clock_khz"] / 1e3)
 
 
 def choose_architecture(capability: str, known: list[str]) -> str | None:
@@ -210,16 +216,18 @@ def choose_architecture(capability: str, known: list[str]) -> str | None:
 
 def load(path: Path) -> tuple[str, str, dict[str, tuple[float, str]]]:
     """(name, compute capability, {quantity: (value, source)}) of what a file tells."""
-    name, capability, results = read_file(path)
+    data = read_file(path)
+    told = data["provenance"]
+    name = told["device"].removeprefix("NVIDIA ").removeprefix("GeForce ")
     try:
-        measured = dict(derive(results, choose_clock(results)))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        measured = dict(derive(data, choose_clock(told)))
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise _core.ArgumentError(
             f"{path} lacks what a card needs ({error!r:.100}); smemkit record --card writes all"
         ) from error
     source = f"{SOURCE} ({path.name})"
     found = {quantity: (float(value), source) for quantity, value in measured.items()}
-    return name, capability, {"watts": (WATTS, "not verified: a guess"), **found}
+    return name, told["compute_capability"], {"watts": (WATTS, "not verified: a guess"), **found}
 
 
 def describe(card: Card) -> list[str]:

@@ -67,7 +67,7 @@ def test_an_architecture_that_the_table_lacks_is_like_an_older_one(folder):
     ("text", "words"),
     [
         ("no JSON", "is not JSON"),
-        ("{}", "card_x.json"),
+        ("{}", "does not say which GPU"),
         (None, "No such file"),
         ("anonymous", "does not say which GPU"),
         ("old", "from 7.5 on"),
