@@ -16,6 +16,7 @@ from .results import Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from .._facts import DeviceInfo
     from .._types import Machine
     from .types import Call, Watch
