@@ -97,6 +97,7 @@ class ProfileOptions(Options):
 
     fail_on: list[str]
     as_written: bool
+    device: str | None
     baseline: str | None
     update: bool
 
@@ -259,6 +260,11 @@ def _add_profile_options(parser: Parser) -> None:
         "--as-written",
         action="store_true",
         help="count PTX accesses as written, not as ptxas fuses them",
+    )
+    parser.add_argument(
+        "--device",
+        metavar="CARD",
+        help='predict the time on a card ("RTX 4090"), and what each advice would save there',
     )
     parser.add_argument(
         "--baseline",
@@ -467,6 +473,8 @@ def is_suite(chosen: Options) -> bool:
     named = {name: usual for name, usual in chosen.of_a_file.items() if name != "kernel"}
     _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
     _refuse_options(chosen, {**named, "html": None, "save": []}, "one launch")
+    if getattr(chosen, "device", None) is not None:  # an option of profile alone
+        raise UsageError(f"--device is an option for one launch, which {chosen.what} is not")
     return True
 
 
@@ -516,7 +524,10 @@ def _profile(chosen: ProfileOptions, call: Call) -> report.Report:
     """The Report. With --fail-on, Unjudged where the kernel fails."""
     model = not chosen.as_written
     try:
-        return report.profile(call.function, *call.arguments, model=model, **call.keywords)
+        done = report.profile(call.function, *call.arguments, model=model, **call.keywords)
+        if chosen.device is not None:
+            done.time(chosen.device)
+        return done
     except (KeyboardInterrupt, smemkit.InterruptedError):
         raise
     except smemkit.Error as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .executed import map_counts
 from .fit import demand_fit
+from .gains import is_conflicted, remove_conflicts
 from .machine_code import load
 from .model import OWN, time_launch
 from .prediction import Prediction, Term
@@ -131,11 +132,16 @@ def predict_launches(
 ) -> Prediction:
     """The prediction of captured launches."""
     timed = []
+    unconflicted = 0.0  # milliseconds less without bank conflicts
     for facts in launches:
         executed, why = find_machine_code(facts, card)
         registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
         launch = time_launch(facts, card, registers or GUESS, executed, cache == "warm")
         timed.append((facts, launch, executed, why, registers is not None))
+        if is_conflicted(facts):
+            cured = remove_conflicts(facts)
+            cured_launch = time_launch(cured, card, registers or GUESS, executed, cache == "warm")
+            unconflicted += launch.ms - cured_launch.ms
     starts = len(timed) + sum(1 for facts in launches if facts.get("cleared"))
     started = card.launch_us / 1e3 * starts
     time_ms = started + sum(launch.ms for _, launch, *_ in timed)
@@ -143,6 +149,8 @@ def predict_launches(
     names = dict.fromkeys(name for _, launch, *_ in timed for name in launch.parts)
     terms = [Term("launch", float(starts), "launches", None, started)]
     gains = {"launch": started}
+    if unconflicted > 0:
+        gains["bank conflicts"] = unconflicted
     for name in names:
         having = [row for row in timed if name in row[1].parts]
         facts, launch, executed, *_ = max(having, key=lambda row: row[1].parts[name])

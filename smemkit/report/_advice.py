@@ -81,8 +81,10 @@ def explain(report: Report) -> list[Advice]:
     "data_read_once", "global_reuse", "occupancy", "double_arithmetic", "divergence",
     "redundant_barrier", "local_memory", "register_spill", "constant_memory", "private_array" and
     "atomic_contention". Private arrays and idle lanes come first, then what wastes most, then what
-    is often cheap. Empty where the counters show nothing wrong. Spills are known where ptxas is
-    found, or NVRTC for CUDA C.
+    is often cheap. Empty where the counters show nothing wrong. After report.time(card) the texts
+    on bank conflicts and on accesses that are not coalesced also say what would be saved on that
+    card, by prediction: with these wavefronts or sectors gone, and all else the same. Spills are
+    known where ptxas is found, or NVRTC for CUDA C.
 
     Raises
     ------
@@ -112,4 +114,5 @@ def explain(report: Report) -> list[Advice]:
         given = [advice for judge in JUDGES for advice in judge(kernel)]
         found += settle(kernel, given)
     found.sort(key=_rank)
-    return list({(advice.kind, advice.lines, advice.text): advice for advice in found}.values())
+    found = list({(advice.kind, advice.lines, advice.text): advice for advice in found}.values())
+    return report._add_gains(found)

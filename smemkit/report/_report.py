@@ -134,6 +134,8 @@ class Report(Saved):
         self.lines = collect_lines(self.launches)
         self.samples = [sample for launch in self.launches for sample in launch.samples]
         self.sampled = count_blocks(ran) if blocks else None
+        self._predicted: tuple[Card, str, Prediction] | None = None  # by the last call of time()
+        self._gains: dict[tuple[str, str, str], Advice] = {}
 
     @property
     def times_ms(self) -> tuple[tuple[float, ...], ...]:
@@ -181,8 +183,22 @@ class Report(Saved):
 
     @property
     def advice(self) -> list[Advice]:
-        """What smemkit.explain says of it."""
+        """What smemkit.explain says of it; after time(), with what each would save on the card."""
         return explain(self)
+
+    def _add_gains(self, found: list[Advice]) -> list[Advice]:
+        """The advice with what it would save on the card of the last call of time()."""
+        if self._predicted is None:
+            return found
+        from ._gains import add_gain  # which needs the model of cards
+
+        card, cache, prediction = self._predicted
+        for advice in found:
+            key = card.name, cache, advice.text
+            if key not in self._gains:
+                made = add_gain(advice, self._captured, prediction, card, cache)
+                self._gains[key] = made
+        return [self._gains[card.name, cache, advice.text] for advice in found]
 
     def holds(self, condition: str) -> ConditionResult:
         """Whether a condition, as "shared.load.conflicts > 0", is true of the counters.
@@ -311,12 +327,20 @@ class Report(Saved):
     def time(self, device: str | Card = "h200", *, cache: str = "warm") -> Prediction:
         """What the launches would take on a card, a Prediction; see smemkit.predict.
 
-        Raises ArgumentError for a card that is not in the table, and where a launch was refused.
+        The report keeps it: from then on its texts have the predicted time, and its advice says
+        what would be saved on that card. Raises ArgumentError for a card that is not in the table,
+        and where a launch was refused; BackendError and SharedMemoryError for a launch that the
+        card cannot run.
         """
         from ..predict.cards import find_card  # a report that asks for no time needs none of it
         from ..predict.forecast import predict_captured
 
-        return predict_captured(self._captured, find_card(device), cache, "the call")
+        card = find_card(device)
+        prediction = predict_captured(self._captured, card, cache, "the call")
+        if self._predicted is not None and self._predicted[0] != card:
+            self._gains.clear()  # of a card that may have the same name
+        self._predicted = card, cache, prediction
+        return prediction
 
     @property
     def _title(self) -> str:
@@ -375,6 +399,12 @@ class Report(Saved):
         if len(self.launches) > 20:
             yield f"... and {len(self.launches) - 20} more launches"
         yield self.label
+        if self._predicted is not None:
+            yield self._say_predicted()
+
+    def _say_predicted(self) -> str:
+        """The predicted time, in one line; "" where none was asked for."""
+        return "" if self._predicted is None else f"predicted: {self._predicted[2].summary}"
 
     def _totals(self) -> Iterator[str]:
         facts = counters()

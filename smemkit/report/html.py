@@ -109,7 +109,9 @@ def _head_of(report: Report) -> str:
     tail = f"<p>and {more} more launches</p>" if more > 0 else ""
     note = ' class="note"' if report.label.startswith("SAMPLE") else ""
     table = f'<table><tr><th class="t">kernel</th>{head}</tr>{"".join(rows)}</table>{tail}'
-    return f"{table}<p{note}>{escape(report.label)}</p>"
+    words = report._say_predicted()
+    predicted = f"<p>{escape(words)}</p>" if words else ""
+    return f"{table}<p{note}>{escape(report.label)}</p>{predicted}"
 
 
 def _totals_of(report: Report) -> str:

@@ -358,3 +358,15 @@ def test_a_kernel_that_cannot_be_judged_is_no_finding(kernel, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "2 where the command could not do its work" in " ".join(capsys.readouterr().out.split())
+
+
+def test_profile_for_a_card_says_what_advice_would_save(tmp_path, capsys):
+    words = ["profile", "gemm/column", "--shape", "64", "--device", "t4"]
+    assert main([*words, "--json", str(tmp_path / "x.json")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert " on T4 (" in shown and "On T4 this would save " in shown
+    facts = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert facts["advice"][0]["evidence"]["predicted ms saved on T4"] > 0
+    (tmp_path / "smemkit.toml").write_text("")
+    assert main(["profile", str(tmp_path), "--device", "t4"]) == 2
+    assert "--device is an option for one launch" in capsys.readouterr().err
