@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from ._copies import copy_arguments
 
 if TYPE_CHECKING:
     from ..report import CheckReport, Counters, Report
+
+checks: collections.Counter[str] = collections.Counter()  # {kernel: its launches that were checked}
 
 
 class KernelFailure(AssertionError):
@@ -197,14 +200,16 @@ class CudaKernel:
         words: dict[str, Any] = {"shared_mem": shared_mem}
         profiled = None
         if conditions is not None:
-            profiled = profile(self.kernel, grid, block, copy_arguments(args), **words)
+            profiled = call_plainly(
+                profile, self.kernel, grid, block, copy_arguments(args), **words
+            )
         on_gpu = self._runs_on_gpu(backend, args)
         checked = None
         if check:  # on the simulator the launch that is checked is the launch itself
             given = copy_arguments(args) if on_gpu else args
             checked = self._check(grid, block, given, ignore_same_value, words)
         if not check or on_gpu:
-            self.kernel(grid, block, args, backend=backend, **words)
+            call_plainly(self.kernel, grid, block, args, backend=backend, **words)
         for number, value in wanted.items():
             self._compare(number, value, args, before, rtol, atol)
         for claim in conditions or ():
@@ -231,7 +236,9 @@ class CudaKernel:
         self, grid: Any, block: Any, args: Any, ignore_same_value: bool, words: dict[str, Any]
     ) -> CheckReport:
         __tracebackhide__ = True
-        report = check(self.kernel, grid, block, args, ignore_same_value=ignore_same_value, **words)
+        words = {**words, "ignore_same_value": ignore_same_value}
+        report: CheckReport = call_plainly(check, self.kernel, grid, block, args, **words)
+        checks[self.kernel.name] += 1
         if not report:
             self._fail("check found faults", str(report).splitlines())
         return report
@@ -271,6 +278,15 @@ class CudaKernel:
             self._fail(f"{name} is not what was expected", lines)
 
 
+def call_plainly(function: Callable[..., Any], *args: Any, **words: Any) -> Any:
+    """Calls it; an error is shown at the test's line, without those of smemkit behind it."""
+    __tracebackhide__ = True
+    try:
+        return function(*args, **words)
+    except _core.Error as error:
+        raise error.with_traceback(None) from error.__cause__
+
+
 def _is_array(value: Any) -> bool:
     return isinstance(value, numpy.ndarray | _core.DeviceArray)
 
@@ -280,12 +296,13 @@ def _to_numpy(value: Any) -> Any:
 
 
 def _list_claims(claims: str | Iterable[str] | None) -> list[str] | None:
+    __tracebackhide__ = True
     if claims is None:
         return None
     lines = claims.splitlines() if isinstance(claims, str) else list(claims)
     lines = [_normalize(line) for line in lines if line.strip()]
     for line in lines:
-        read_condition(line)  # a wrong one is refused before anything is launched
+        call_plainly(read_condition, line)  # a wrong one is refused before anything is launched
     return lines
 
 

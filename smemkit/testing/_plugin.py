@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from .. import _core
 from .._version import __version__
-from ._kernel import CudaKernel
+from ._kernel import CudaKernel, call_plainly, checks
 from ._watch import Rules, Watch
 
 watch_key = pytest.StashKey[Watch]()
@@ -75,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     _install_cupy(config.getoption("smemkit_cupy"))  # where a conftest.py has named the plugin
     watch = config.stash[watch_key] = Watch()
-    config.stash[totals_key] = {"launches": 0, "kernels": set()}
+    config.stash[totals_key] = {"launches": 0, "kernels": set(), "before": checks.copy()}
     if config.getoption("smemkit_check"):
         os.environ.setdefault("SMEMKIT_BACKEND", "sim")  # launches on a GPU are not checked
         watch.rules = Rules(frozenset(config.getoption("smemkit_ignore")))
@@ -198,12 +200,21 @@ def _add(config: pytest.Config, launches: int, kernels: Any) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Adds up launches; a worker of xdist hands them to its controller."""
-    watch = session.config.stash[watch_key]
+    launches, kernels = _count(session.config)
     output = getattr(session.config, "workeroutput", None)
     if output is None:
-        _add(session.config, watch.launches, watch.kernels)
+        _add(session.config, launches, kernels)
     else:
-        output["smemkit"] = {"launches": watch.launches, "kernels": sorted(watch.kernels)}
+        output["smemkit"] = {"launches": launches, "kernels": sorted(kernels)}
+
+
+def _count(config: pytest.Config) -> tuple[int, set[str]]:
+    """(launches, kernels) that were checked, by the watch and by cuda_kernel."""
+    watch = config.stash[watch_key]
+    own: collections.Counter[str] = collections.Counter()
+    if config.getoption("smemkit_check"):
+        own = checks - config.stash[totals_key]["before"]
+    return watch.launches + own.total(), watch.kernels | set(own)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -237,9 +248,17 @@ def cuda_kernel(request: pytest.FixtureRequest) -> CudaKernel | Callable[..., Cu
     folder = Path(request.path).parent
 
     def load(path: Any = None, name: str | None = None, **words: Any) -> CudaKernel:
+        __tracebackhide__ = True
         if path is not None:
             path = folder / os.fsdecode(path)
-        return CudaKernel(path, name, **words)
+        made: CudaKernel = call_plainly(CudaKernel, path, name, **words)
+        return made
 
     marker = request.node.get_closest_marker("cuda_kernel")
-    return load if marker is None else load(*marker.args, **marker.kwargs)
+    if marker is None:
+        return load
+    try:
+        return load(*marker.args, **marker.kwargs)
+    except (_core.Error, TypeError) as error:
+        wrong = f"the marker cuda_kernel gives no kernel: {type(error).__name__}: {error}"
+    return pytest.fail(wrong, pytrace=False)  # the marker or the file is wrong: no line here is

@@ -63,7 +63,7 @@ def expect_banks(stride, rounds, value):
 
 @pytest.mark.parametrize("dtype", BITS.values())
 def test_banks(dtype, machine):
-    for stride, rounds in ((0, 1), (1, 3), (2, 9), (33, 20), (5000, 2), (7, 0)):
+    for stride, rounds in ((0, 1), (1, 3), (3, 4), (2, 9), (33, 20), (5000, 2), (7, 0)):
         out = np.full(2 * BLOCK, 77, dtype)
         run("banks", dtype, 2, (out, stride, rounds), machine)
         lanes = expect_banks(stride, rounds, lambda i: i.astype(dtype))
@@ -72,7 +72,7 @@ def test_banks(dtype, machine):
 
 
 def test_banks_wide(machine):
-    for stride, rounds in ((0, 1), (1, 3), (8, 9), (33, 20)):
+    for stride, rounds in ((0, 1), (1, 3), (3, 4), (8, 9), (33, 20)):
         out = np.full(BLOCK, 77, "uint32")
         run("banks_wide", "uint32", 1, (out, stride, rounds), machine)
         parts = [expect_banks(stride, rounds, lambda i, j=j: i + j) for j in range(4)]
@@ -85,7 +85,7 @@ def test_banks_wide(machine):
 def test_walks(walk, ending, dtype, machine):
     tiles = np.arange(4 * 32 * 32).astype(dtype).reshape(4, 32, 32)
     tiles = tiles if walk == "row" else tiles.transpose(0, 2, 1)
-    for rounds in (0, 1, 40):
+    for rounds in (0, 1, 4, 40):
         out = np.full(BLOCK, 77, dtype)
         run(walk + ending, dtype, 1, (out, rounds), machine)
         expected = np.zeros((8, 32), dtype)
@@ -100,7 +100,7 @@ def test_chase_walks_the_ring(variant, dtype, machine, rng):
     order = rng.permutation(1024)
     ring = np.zeros(1024, dtype)
     ring[order] = np.roll(order, -1)
-    for steps in (0, 1, 7, 1000, 2000):
+    for steps in (0, 1, 4, 7, 1000, 2000):
         state = order[:1].astype(dtype)
         run(variant, dtype, 1, (ring, state, steps), machine, block=1)
         assert state[0] == order[steps % 1024]
@@ -120,7 +120,7 @@ def test_branches(pattern, machine, rng):
     """Products by powers of two are exact, so each step rounds once on any machine."""
     variant = probe.PATTERNS[pattern]
     for n in (1, 31, 255, 256, 257, 1000):
-        for steps in (0, 1, 9):
+        for steps in (0, 1, 4, 9):
             x = rng.standard_normal(n).astype("float32")
             y, i = np.full(n, 77, "float32"), np.arange(n)
             run(variant, "float32", -(-n // BLOCK), (x, y, n, steps), machine)

@@ -171,6 +171,41 @@ def test_cuda_kernel_says_what_is_wrong(project):
     assert "smemkit check" not in text  # nobody asked for the check of all launches
 
 
+WRONG = """
+    import numpy, pytest
+
+    @pytest.mark.cuda_kernel("scale.cu", "scal")
+    def test_name(cuda_kernel):
+        pass
+
+    @pytest.mark.cuda_kernel("scale.cu")
+    def test_type(cuda_kernel):
+        cuda_kernel(1, 32, (numpy.zeros(32), numpy.zeros(32, "float32"), 2.0, 32))
+
+    def test_file(cuda_kernel):
+        cuda_kernel("nothing.cu")
+
+    @pytest.mark.cuda_kernel("scale.cu")
+    def test_right(cuda_kernel):
+        x = numpy.zeros(32, "float32")
+        cuda_kernel(1, 32, (x, numpy.zeros(32, "float32"), 2.0, 32))
+"""
+
+
+def test_errors_show_the_test_alone(project):
+    """No lines of smemkit; and the launches of cuda_kernel count as checked."""
+    project.makepyfile(test_wrong=WRONG)
+    result, text = run(project, "--smemkit-check")
+    result.assert_outcomes(passed=1, failed=2, errors=1)
+    name = section(text, "test_name")
+    assert "ArgumentError: the module has no kernel 'scal'; it has: scale" in name
+    assert "During handling" not in name
+    assert "smemkit.ArgumentTypeError: scale: args[0]" in section(text, "test_type")
+    assert "nothing.cu' cannot be read" in section(text, "test_file")
+    assert not re.search(r"_kernel\.py|_plugin\.py|capture\.py|def check", text)
+    assert "smemkit check: 1 launch of 1 kernel on the simulator checked" in text
+
+
 def test_every_launch_is_checked(project):
     project.makepyfile(test_launches=LAUNCHES)
     result, text = run(project, "--smemkit-check")
