@@ -132,6 +132,32 @@ SMK_EXPORT smk_cuda cuGetProcAddress(const char *name, void **entry, int version
     return cuGetProcAddress_v2(name, entry, version, flags, NULL);
 }
 
+/* The runtime's way to the same: the code says whether the call was right, `found` whether there is such a function. */
+SMK_EXPORT smk_cuda cudaGetDriverEntryPointByVersion(const char *name, void **entry, unsigned version, uint64_t flags,
+                                                     int *found)
+{
+    int known = NOT_FOUND;
+    if (name == NULL || entry == NULL) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
+    (void)cuGetProcAddress_v2(name, entry, (int)version, flags, &known);
+    if (found != NULL) {
+        *found = known;
+    }
+    return SMK_CUDA_Success;
+}
+SMK_EXPORT_AS(cudaGetDriverEntryPointByVersion_ptsz, cudaGetDriverEntryPointByVersion);
+
+extern smk_cuda cudaDriverGetVersion(int *version);
+
+SMK_EXPORT smk_cuda cudaGetDriverEntryPoint(const char *name, void **entry, uint64_t flags, int *found)
+{
+    int version = 0;
+    (void)cudaDriverGetVersion(&version);
+    return cudaGetDriverEntryPointByVersion(name, entry, (unsigned)version, flags, found);
+}
+SMK_EXPORT_AS(cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPoint);
+
 /* Tables of functions that only NVIDIA's own libraries know. */
 SMK_EXPORT smk_cuda cuGetExportTable(const void **table, const void *number)
 {

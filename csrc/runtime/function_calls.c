@@ -115,6 +115,7 @@ SMK_EXPORT smk_cuda cudaGetKernel(void **kernel, const void *function)
     *kernel = smk_binaries_find_kernel(function, &code);
     return smk_outcome_return(code);
 }
+SMK_EXPORT_AS(cudaGetFuncBySymbol, cudaGetKernel);
 
 /* Occupancy ------------------------------------------------------------------------------------------------ */
 

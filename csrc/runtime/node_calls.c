@@ -183,6 +183,38 @@ SMK_EXPORT smk_cuda cudaGraphAddMemcpyNodeFromSymbol(smk_cuda_node **node, smk_c
                : smk_outcome_return(code);
 }
 
+SMK_EXPORT smk_cuda cudaGraphMemcpyNodeSetParamsToSymbol(smk_cuda_node *node, const void *symbol, const void *source,
+                                                         size_t bytes, size_t offset, int kind)
+{
+    void *address = NULL;
+    const smk_cuda code = locate(symbol, offset, &address);
+    return code == SMK_CUDA_Success ? cudaGraphMemcpyNodeSetParams1D(node, address, source, bytes, kind)
+                                    : smk_outcome_return(code);
+}
+
+SMK_EXPORT smk_cuda cudaGraphExecMemcpyNodeSetParamsToSymbol(smk_cuda_graph_exec *exec, smk_cuda_node *node,
+                                                             const void *symbol, const void *source, size_t bytes,
+                                                             size_t offset, int kind)
+{
+    return cudaGraphMemcpyNodeSetParamsToSymbol(find(exec, node), symbol, source, bytes, offset, kind);
+}
+
+SMK_EXPORT smk_cuda cudaGraphMemcpyNodeSetParamsFromSymbol(smk_cuda_node *node, void *target, const void *symbol,
+                                                           size_t bytes, size_t offset, int kind)
+{
+    void *address = NULL;
+    const smk_cuda code = locate(symbol, offset, &address);
+    return code == SMK_CUDA_Success ? cudaGraphMemcpyNodeSetParams1D(node, target, address, bytes, kind)
+                                    : smk_outcome_return(code);
+}
+
+SMK_EXPORT smk_cuda cudaGraphExecMemcpyNodeSetParamsFromSymbol(smk_cuda_graph_exec *exec, smk_cuda_node *node,
+                                                               void *target, const void *symbol, size_t bytes,
+                                                               size_t offset, int kind)
+{
+    return cudaGraphMemcpyNodeSetParamsFromSymbol(find(exec, node), target, symbol, bytes, offset, kind);
+}
+
 /* Fills, host functions, graphs, events -------------------------------------------------------------------- */
 
 static smk_work make_fill(const smk_cuda_memset_node *facts)
@@ -378,3 +410,30 @@ SMK_EXPORT smk_cuda cudaGraphAddNode(smk_cuda_node **node, smk_cuda_graph *graph
     return smk_outcome_return(SMK_CUDA_ErrorNotSupported); /* a number that is no kind of work here */
 }
 SMK_EXPORT_AS(cudaGraphAddNode_v2, cudaGraphAddNode);
+
+extern smk_cuda cudaGraphEventWaitNodeSetEvent(smk_cuda_node *node, smk_cuda_event_handle event);
+extern smk_cuda cudaGraphEventRecordNodeSetEvent(smk_cuda_node *node, smk_cuda_event_handle event);
+
+SMK_EXPORT smk_cuda cudaGraphNodeSetParams(smk_cuda_node *node, any_node *facts)
+{
+    switch (facts->type) {
+    case SMK_WORK_KERNEL:
+        return cudaGraphKernelNodeSetParams(node, &facts->as.kernel);
+    case SMK_WORK_COPY:
+        return cudaGraphMemcpyNodeSetParams(node, &facts->as.copy.copy);
+    case SMK_WORK_FILL:
+        return cudaGraphMemsetNodeSetParams(node, &facts->as.fill);
+    case SMK_WORK_HOST:
+        return cudaGraphHostNodeSetParams(node, &facts->as.host);
+    case SMK_WORK_WAIT:
+        return cudaGraphEventWaitNodeSetEvent(node, facts->as.event);
+    case SMK_WORK_RECORD:
+        return cudaGraphEventRecordNodeSetEvent(node, facts->as.event);
+    }
+    return smk_outcome_return(SMK_CUDA_ErrorNotSupported); /* of the others CUDA changes nothing either */
+}
+
+SMK_EXPORT smk_cuda cudaGraphExecNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node, any_node *facts)
+{
+    return cudaGraphNodeSetParams(find(exec, node), facts);
+}

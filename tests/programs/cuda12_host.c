@@ -26,6 +26,7 @@ extern smk_cuda cudaGraphRemoveDependencies(void *graph, void *const *from, void
 extern smk_cuda cudaStreamGetCaptureInfo_v2(smk_cuda_stream_handle stream, int *state, unsigned long long *number,
                                             void **graph, void *const **dependencies, size_t *count);
 extern smk_cuda cudaThreadSynchronize(void);
+extern smk_cuda cudaGetDriverEntryPoint(const char *name, void **entry, unsigned long long flags, int *found);
 
 enum { GUARD = 0x5a, GUARD_BYTES = 128, EDGES = 4, MANAGED = 3, DEVICE = 2, ADVISED = 1, HOST = -1 };
 
@@ -128,6 +129,14 @@ static void try_graph(void)
     expect(cudaGraphGetEdges(graph, from, to, &count) == 0 && count == 0, "no edges");
 }
 
+static void try_driver(void)
+{
+    void *entry = NULL;
+    int found = -1;
+    expect(cudaGetDriverEntryPoint("cuMemAlloc", &entry, 0, &found) == 0 && entry != NULL && found == 0, "an entry");
+    expect(cudaGetDriverEntryPoint("cuNone", &entry, 0, &found) == 0 && entry == NULL && found == 1, "no entry");
+}
+
 int main(void)
 {
     int version = 0, state = -1;
@@ -136,6 +145,7 @@ int main(void)
     try_memory();
     try_texture();
     try_graph();
+    try_driver();
     expect(cudaStreamGetCaptureInfo_v2(NULL, &state, NULL, NULL, NULL, NULL) == 0 && state == 0, "no capture");
     expect(cudaThreadSynchronize() == 0, "a function that CUDA 13 has no more");
     if (!wrong) {

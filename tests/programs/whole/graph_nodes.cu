@@ -12,6 +12,8 @@ __global__ void scale(float *data, float factor, int n)
     }
 }
 
+__device__ float shift[2];
+
 static void CUDART_CB count(void *context)
 {
     ++*static_cast<int *>(context);
@@ -50,5 +52,15 @@ int main()
     CHECK(cudaDeviceSynchronize());
     size_t edges = 0;
     CHECK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges));
-    return verdict(right && calls == 2 && out[99] == 495 && edges == 3);
+    right = right && calls == 2 && out[99] == 495 && edges == 3;
+    cudaGraphNodeParams other = {};
+    other.type = cudaGraphNodeTypeHost;
+    other.host.fn = count;
+    other.host.userData = &n;
+    CHECK(cudaGraphExecNodeSetParams(exec, host, &other));
+    CHECK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, copy_out, out, shift, 4, 4, cudaMemcpyDeviceToHost));
+    CHECK(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, copy_in, shift, in + 1, 8, 0, cudaMemcpyHostToDevice));
+    CHECK(cudaGraphLaunch(exec, nullptr));
+    CHECK(cudaDeviceSynchronize());
+    return verdict(right && calls == 2 && n == 101 && out[0] == 2 && out[99] == 495);
 }
