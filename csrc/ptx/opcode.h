@@ -25,4 +25,10 @@ static inline bool smk_opcode_accesses(const smk_instruction *instruction)
     return class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE || class == SMK_CLASS_ATOMIC;
 }
 
+/* Whether an instruction loads or stores whole matrices: 8 lanes a matrix access a row of 16 bytes each. */
+static inline bool smk_opcode_moves_matrices(const smk_instruction *instruction)
+{
+    return instruction->opcode == SMK_OPCODE_LDMATRIX || instruction->opcode == SMK_OPCODE_STMATRIX;
+}
+
 #endif

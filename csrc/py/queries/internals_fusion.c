@@ -14,11 +14,11 @@ static const char *const forms[] = {
     [SMK_FUSION_COUNT] = "count", [SMK_FUSION_SINGLE] = "single", [SMK_FUSION_SCAN] = "scan",
 };
 
-/* True for plain accesses, for cp.async (but not for its commits and waits) and for ldmatrix. */
+/* True for plain accesses, for cp.async (but not for its commits and waits) and for ldmatrix and stmatrix. */
 static bool is_listed(const smk_instruction *instruction)
 {
     bool copies = smk_opcode_class(instruction) == SMK_CLASS_COPY && instruction->operand_count > 1;
-    return copies || instruction->opcode == SMK_OPCODE_LDMATRIX || smk_opcode_accesses(instruction);
+    return copies || smk_opcode_moves_matrices(instruction) || smk_opcode_accesses(instruction);
 }
 
 static PyObject *describe(const smk_module *module, const smk_function *function, const smk_instruction *in,
@@ -27,8 +27,8 @@ static PyObject *describe(const smk_module *module, const smk_function *function
     unsigned lane_bytes = smk_module_type_bits((smk_type)in->type) / 8 * (in->vector > 1 ? in->vector : 1U);
     if (smk_opcode_class(in) == SMK_CLASS_COPY) {
         lane_bytes = (unsigned)in->operands[2].bits;
-    } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
-        lane_bytes = 4 * in->operands[0].count; /* a lane gets a word of each matrix */
+    } else if (smk_opcode_moves_matrices(in)) {
+        lane_bytes = 4 * in->operands[in->opcode == SMK_OPCODE_LDMATRIX ? 0 : 1].count; /* a lane holds a word of each matrix */
     }
     unsigned bytes = access->role == SMK_FUSION_LEADER ? access->bytes : lane_bytes;
     PyObject *file = Py_None;

@@ -289,7 +289,7 @@ static void note(tracer *t, const smk_instruction *in, uint32_t instruction_id)
     smk_space space = (smk_space)in->space;
     if (smk_opcode_accesses(in)) {
         origin_of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], space);
-    } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
+    } else if (smk_opcode_moves_matrices(in)) {
         origin_of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], SMK_SPACE_SHARED);
     } else if (smk_opcode_class(in) == SMK_CLASS_COPY && in->operand_count >= 3) {
         origin_of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);

@@ -9,7 +9,8 @@ enum { CELLS = SMK_SHADOW_CELLS };
 static smk_access_kind kind_of(const smk_instruction *instruction, bool loads)
 {
     smk_class class = smk_opcode_class(instruction);
-    return class == SMK_CLASS_STORE            ? SMK_ACCESS_STORE
+    const bool stores = class == SMK_CLASS_STORE || instruction->opcode == SMK_OPCODE_STMATRIX;
+    return stores                              ? SMK_ACCESS_STORE
            : class == SMK_CLASS_ATOMIC         ? SMK_ACCESS_ATOMIC
            : class == SMK_CLASS_COPY && !loads ? SMK_ACCESS_COPY
                                                : SMK_ACCESS_LOAD;

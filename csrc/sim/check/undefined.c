@@ -476,7 +476,7 @@ static bool decides(const smk_instruction *in)
     case SMK_CLASS_BRANCH:
         return true;
     case SMK_CLASS_MATRIX:
-        return in->opcode == SMK_OPCODE_LDMATRIX;
+        return smk_opcode_moves_matrices(in);
     case SMK_CLASS_END:
         return in->opcode != SMK_OPCODE_TRAP;
     case SMK_CLASS_ALU:

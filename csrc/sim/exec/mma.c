@@ -138,6 +138,22 @@ const smk_operation *smk_mma_transpose(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
+/* The inverse: lane 8 * m + r collects row r of matrix m. */
+static inline const smk_operation *collect(smk_warp *warp, const smk_operation *op, bool transposed)
+{
+    const uint32_t *rows = op->u.detail->rows;
+    for (unsigned matrix = 0; matrix < op->count; matrix++) {
+        const uint32_t *held = SMK_ROW(const uint32_t, warp, rows[GROUP + matrix]);
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+            const unsigned row = lane / GROUP, word = lane % GROUP, shift = 16 * (row % 2);
+            const uint32_t *pair = held + 2 * GROUP * word + row / 2; /* its elements, transposed */
+            SMK_ROW(uint32_t, warp, rows[word])[MATRIX_ROWS * matrix + row] =
+                transposed ? (pair[0] >> shift & UINT32_C(0xffff)) | pair[GROUP] >> shift << 16 : held[lane];
+        }
+    }
+    return op + 1;
+}
+
 const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op)
 {
     return hand_out(warp, op, false);
@@ -146,4 +162,14 @@ const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op)
 const smk_operation *smk_mma_hand_out_transposed(smk_warp *warp, const smk_operation *op)
 {
     return hand_out(warp, op, true);
+}
+
+const smk_operation *smk_mma_collect(smk_warp *warp, const smk_operation *op)
+{
+    return collect(warp, op, false);
+}
+
+const smk_operation *smk_mma_collect_transposed(smk_warp *warp, const smk_operation *op)
+{
+    return collect(warp, op, true);
 }

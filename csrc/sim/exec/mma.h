@@ -62,6 +62,11 @@ const smk_operation *smk_mma_enter(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out_transposed(smk_warp *warp, const smk_operation *op);
 
+/* stmatrix is ldmatrix backwards: the second operation collects the rows of the matrices from what lanes hold, and the
+ * third stores them. */
+const smk_operation *smk_mma_collect(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_mma_collect_transposed(smk_warp *warp, const smk_operation *op);
+
 /* movmatrix: rows `d` and `a`. */
 const smk_operation *smk_mma_transpose(smk_warp *warp, const smk_operation *op);
 

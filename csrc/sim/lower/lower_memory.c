@@ -319,10 +319,11 @@ static bool lower_conversion(smk_lowering *lowering)
     return true;
 }
 
-/* The load of an ldmatrix: each lane with an address loads a row of 16 bytes. */
-static bool lower_rows_of_matrices(smk_lowering *lowering, const address *at, unsigned matrices, const uint32_t *rows)
+/* The access of an ldmatrix or stmatrix: each lane with an address accesses a row of 16 bytes. */
+static bool lower_rows_of_matrices(smk_lowering *lowering, bool store, const address *at, unsigned matrices,
+                                   const uint32_t *rows)
 {
-    smk_handler run = smk_access_find(false, at->space, at->narrow, SMK_ELEMENT_U32_32, SMK_ACCESS_ELEMENTS_MAX);
+    smk_handler run = smk_access_find(store, at->space, at->narrow, SMK_ELEMENT_U32_32, SMK_ACCESS_ELEMENTS_MAX);
     smk_operation *op = smk_lower_emit_always(lowering, run);
     if (op != NULL) {
         op->guard = smk_constant_rows_value(lowering->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
@@ -336,30 +337,46 @@ static bool lower_rows_of_matrices(smk_lowering *lowering, const address *at, un
         op->slot = take_slot(lowering);
         op->u.immediate = at->add;
     }
-    return op != NULL && smk_instrument_emit_access(lowering, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
+    return op != NULL && smk_instrument_emit_access(lowering, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at->space,
+                                                    at->narrow, MATRIX_ROW_BYTES);
+}
+
+/* The distribution of matrices over the lanes, or its inverse. */
+static bool lower_distribution(smk_lowering *lowering, bool store, unsigned matrices, const smk_detail *detail)
+{
+    const bool transposed = smk_module_has(lowering->instruction, SMK_MODIFIER_TRANS);
+    smk_operation *op =
+        smk_lower_emit_always(lowering, store ? (transposed ? smk_mma_collect_transposed : smk_mma_collect)
+                                              : (transposed ? smk_mma_hand_out_transposed : smk_mma_hand_out));
+    if (op != NULL) {
+        op->u.detail = detail;
+        op->count = matrices;
+    }
+    return op != NULL;
 }
 
 static bool lower_matrices(smk_lowering *lowering)
 {
-    const smk_operand *results = &lowering->instruction->operands[0];
-    bool transposed = smk_module_has(lowering->instruction, SMK_MODIFIER_TRANS);
+    const bool store = lowering->instruction->opcode == SMK_OPCODE_STMATRIX;
+    const smk_operand *held = &lowering->instruction->operands[store ? 1 : 0];
     smk_detail *detail = smk_arena_allocate(lowering->arena, 1, sizeof *detail);
     uint32_t *rows = smk_arena_allocate(lowering->arena, 2 * SMK_ACCESS_ELEMENTS_MAX, sizeof *rows);
     address at;
     if (detail == NULL || rows == NULL) {
         return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
-    if (!resolve(lowering, &lowering->instruction->operands[1], (smk_space)lowering->instruction->space, &at)) {
+    if (!resolve(lowering, &lowering->instruction->operands[store ? 0 : 1], (smk_space)lowering->instruction->space,
+                 &at)) {
         return false;
     }
     if (at.space != SMK_SPACE_SHARED && at.space != SMK_SPACE_GENERIC) {
-        return smk_lower_fail(lowering, SMK_PTX, "ldmatrix reads shared memory only");
+        return smk_lower_fail(lowering, SMK_PTX, "%s accesses shared memory only", store ? "stmatrix" : "ldmatrix");
     }
     for (unsigned i = 0; i < SMK_ACCESS_ELEMENTS_MAX; i++) {
         rows[i] = smk_lower_scratch(lowering, 32);
     }
-    for (uint32_t i = 0; i < results->count; i++) {
-        rows[SMK_ACCESS_ELEMENTS_MAX + i] = smk_lower_row(lowering, &results->element[i], 32, NULL);
+    for (uint32_t i = 0; i < held->count; i++) {
+        rows[SMK_ACCESS_ELEMENTS_MAX + i] = smk_lower_row(lowering, &held->element[i], 32, NULL);
     }
     detail->rows = rows;
     uint32_t first = lowering->count;
@@ -368,17 +385,12 @@ static bool lower_matrices(smk_lowering *lowering)
         return false;
     }
     op->u.detail = detail;
-    if (!lower_rows_of_matrices(lowering, &at, results->count, rows)) {
-        return false;
-    }
-    op = smk_lower_emit_always(lowering, transposed ? smk_mma_hand_out_transposed : smk_mma_hand_out);
-    if (op == NULL) {
-        return false;
-    }
-    op->u.detail = detail;
-    op->count = results->count;
+    bool done = store ? lower_distribution(lowering, true, held->count, detail) &&
+                            lower_rows_of_matrices(lowering, true, &at, held->count, rows)
+                      : lower_rows_of_matrices(lowering, false, &at, held->count, rows) &&
+                            lower_distribution(lowering, false, held->count, detail);
     detail->bytes = lowering->count - first;
-    return lowering->status == SMK_OK;
+    return done && lowering->status == SMK_OK;
 }
 
 bool smk_lower_memory(smk_lowering *lowering)

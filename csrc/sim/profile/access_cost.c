@@ -374,11 +374,11 @@ bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *o
     case SMK_CLASS_LOAD:
         touches[SMK_ACCESS_COST_CONSTANT] = reads_constants(instruction);
         break;
-    case SMK_CLASS_MATRIX: /* ldmatrix: 16 bytes for each of its rows */
-        if (instruction->opcode != SMK_OPCODE_LDMATRIX) {
+    case SMK_CLASS_MATRIX:
+        if (!smk_opcode_moves_matrices(instruction)) {
             return false;
         }
-        *op = SMK_BANK_MATRIX;
+        *op = instruction->opcode == SMK_OPCODE_LDMATRIX ? SMK_BANK_MATRIX : SMK_BANK_STORE;
         break;
     case SMK_CLASS_STORE:
         *op = SMK_BANK_STORE;

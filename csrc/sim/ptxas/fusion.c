@@ -346,7 +346,7 @@ static void add_instruction(planner *p, uint32_t instruction)
         add_store(p, instruction);
     } else {
         touch(p, smk_memory_flow_changes(in));
-        if (in->opcode == SMK_OPCODE_LDMATRIX) {
+        if (smk_opcode_moves_matrices(in)) {
             touch(p, get_touched(in));
         } else if (in->opcode == SMK_OPCODE_LD && in->space != SMK_SPACE_PARAM && in->space != SMK_SPACE_CONST) {
             touch(p, get_touched(in));

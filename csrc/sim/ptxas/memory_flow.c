@@ -28,6 +28,8 @@ unsigned smk_memory_flow_changes(const smk_instruction *in)
         return smk_module_has(in, SMK_MODIFIER_RELEASE) ? (unsigned)ALL : get_space_bits(in);
     case SMK_CLASS_ATOMIC:
         return get_space_bits(in);
+    case SMK_CLASS_MATRIX:
+        return in->opcode == SMK_OPCODE_STMATRIX ? get_space_bits(in) : 0;
     case SMK_CLASS_BARRIER:
     case SMK_CLASS_FENCE:
     case SMK_CLASS_CALL:
@@ -36,7 +38,6 @@ unsigned smk_memory_flow_changes(const smk_instruction *in)
     case SMK_CLASS_TEXTURE:
     case SMK_CLASS_ALU:
     case SMK_CLASS_ADDRESS:
-    case SMK_CLASS_MATRIX:
     case SMK_CLASS_EXCHANGE:
     case SMK_CLASS_BRANCH:
     case SMK_CLASS_END:
