@@ -121,24 +121,20 @@ Limits
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
-  - mma.sync of sparse matrices and in f16 of shape m8n8k4, wmma of integers of 4 bits and of bits,
-    and stmatrix: use mma.sync of dense matrices; store fragments lane by lane
-  - floats of 6 and 4 bits and scales (cuda_fp6.h, cuda_fp4.h), and products of 8-bit floats:
-    compile with the option -arch=compute_90, where the headers convert them by integers
+  - sums of floats by wmma that saturate (mma_sync with satf), which PTX 6.3 took away: leave satf
+    out
+  - floats of 6 and 4 bits and scales (cuda_fp6.h, cuda_fp4.h), and products of them or of sparse
+    8-bit floats: compile with the option -arch=compute_90, where the headers convert them by
+    integers
   - cudaMalloc and cudaFree in a kernel: call malloc and free there
-  - alloca and arrays of variable length: declare an array of constant size
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one
   - __shfl, __any, __all and __ballot of before sm_70: call __shfl_sync, __any_sync, __all_sync or
     __ballot_sync with the mask of the lanes that take part
-  - atomics on vectors of floats (atomicAdd of float2 or float4), and minima of 16-bit floats: call
-    atomicAdd for each element
-  - registers of 128 bits (atomics on __int128) and accesses of 256 bits (double4_32a on sm_100):
-    use values of 64 bits, or compile with the option -arch=compute_90
+  - loads and stores of 256 bits (double4_32a, on sm_100): compile with the option -arch=compute_90
   - texture references, sparse textures, multisampled ones, and questions to textures: use a texture
     object (cudaTextureObject_t), and pass sizes as parameters
   - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one
-  - redux.sync of f32, of sm_100: reduce by __shfl_xor_sync
   - fma.oob of 16-bit floats: select the operands before the fma
   - generic addresses of 32 bits: compile for addresses of 64 bits
   - performance monitors of the GPU (%pm0 to %pm7): ask smemkit.profile for counts

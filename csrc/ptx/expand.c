@@ -3,6 +3,8 @@
  *   add.u32 d, a+4, b                  add.u32 t, a, 4; add.u32 d, t, b
  *   mov.v2.f32 {a, b}, {c, d}          mov.f32 a, c; mov.f32 b, d
  *   lop3.or.b32 d|p, a, b, c, 5, q     lop3.b32 d, a, b, c, 5; setp.ne.or.b32 p, d, 0, q
+ *   ld.b128 q, [a]                     ld.v2.b64 {q.x, q.y}, [a], where the pair stands for q; st and mov likewise
+ *   mma of 8-bit floats                mma of the same numbers in f16 (expand_float8.c)
  *   mbarrier                           atomic operations on its word (expand_mbarrier.c)
  *   wmma.load, wmma.mma, wmma.store    loads, mma.sync and stores (expand_wmma.c)
  *
@@ -176,6 +178,67 @@ static smk_status expand_lookup(smk_parser *parser, const smk_statement *origin)
     return smk_expand_finish(parser, &made);
 }
 
+/* mov.b64 of a whole register to two halves in a list, or back. */
+static smk_status push_halves(smk_parser *parser, const smk_statement *origin, const smk_operand *whole,
+                              const smk_operand *halves, bool splits)
+{
+    smk_operand list = {.kind = SMK_OPERAND_LIST, .count = 2};
+    smk_statement made;
+    list.element = smk_arena_allocate(&parser->module->arena, 2, sizeof *halves);
+    if (list.element == NULL) {
+        return smk_parse_memory(parser);
+    }
+    memcpy(list.element, halves, 2 * sizeof *halves);
+    smk_expand_begin(parser, origin, SMK_OPCODE_MOV, &made);
+    smk_expand_type(&made, SMK_TYPE_B64);
+    smk_expand_operand(&made, splits ? list : *whole);
+    smk_expand_operand(&made, splits ? *whole : list);
+    return smk_expand_finish(parser, &made);
+}
+
+/* A load, store or move of 128 bits is one of two registers of 64; a move may name four of 32. */
+static smk_status expand_wide(smk_parser *parser, const smk_statement *origin)
+{
+    const smk_instruction *instruction = &origin->instruction;
+    const smk_operand *to = &instruction->operands[0], *from = &instruction->operands[1];
+    const bool moves = instruction->opcode == SMK_OPCODE_MOV;
+    if (moves && (to->count == 4 || from->count == 4)) {
+        const bool splits = to->count == 4;
+        const smk_operand *whole = (splits ? from : to)->element, *parts = (splits ? to : from)->element;
+        for (unsigned i = 0; i < 2; i++) {
+            if (whole[i].kind != SMK_OPERAND_SINK) {
+                SMK_TRY(push_halves(parser, origin, &whole[i], parts + 2 * i, splits));
+            }
+        }
+        return SMK_OK;
+    }
+    smk_statement made;
+    smk_expand_begin(parser, origin, (smk_opcode)instruction->opcode, &made);
+    for (unsigned i = 0; i < instruction->word_count; i++) {
+        if (!instruction->words[i].is_type) {
+            smk_expand_modifier(&made, (smk_modifier)instruction->words[i].value);
+        }
+    }
+    smk_expand_modifier(&made, SMK_MODIFIER_V2);
+    smk_expand_type(&made, SMK_TYPE_B64);
+    for (unsigned i = 0; i < instruction->operand_count; i++) {
+        smk_expand_operand(&made, instruction->operands[i]);
+    }
+    if (!moves) {
+        return smk_expand_finish(parser, &made);
+    }
+    parser->expands = true;
+    smk_status status = smk_verify_instruction(parser, &made);
+    parser->expands = false;
+    return status == SMK_OK ? expand_move(parser, &made) : status;
+}
+
+static bool is_float8_product(const smk_instruction *instruction)
+{
+    return instruction->opcode == SMK_OPCODE_MMA &&
+           (instruction->source_type == SMK_TYPE_E4M3 || instruction->source_type == SMK_TYPE_E5M2);
+}
+
 smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
 {
     smk_statement plain = *statement;
@@ -185,6 +248,12 @@ smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
         if (operand->kind == SMK_OPERAND_REGISTER && operand->offset != 0) {
             SMK_TRY(expand_sum(parser, statement, operand));
         }
+    }
+    if (instruction->type == SMK_TYPE_B128 && instruction->opcode != SMK_OPCODE_ATOM) {
+        return expand_wide(parser, &plain);
+    }
+    if (is_float8_product(instruction)) {
+        return smk_expand_float8(parser, &plain);
     }
     if (instruction->opcode == SMK_OPCODE_MOV && instruction->vector > 1) {
         return expand_move(parser, &plain);

@@ -21,4 +21,7 @@ smk_status smk_expand_mbarrier(smk_parser *parser, const smk_statement *origin);
 /* expand_wmma.c: adds what a wmma.load, wmma.mma or wmma.store stands for. */
 smk_status smk_expand_wmma(smk_parser *parser, const smk_statement *origin);
 
+/* expand_float8.c: adds what an mma of 8-bit floats stands for. */
+smk_status smk_expand_float8(smk_parser *parser, const smk_statement *origin);
+
 #endif

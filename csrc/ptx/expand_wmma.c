@@ -2,7 +2,7 @@
  *
  * A fragment holds what mma.sync takes (sim/exec/mma.h has the layout), with g = lane / 4 and t = lane % 4. Matrices are
  * cut into blocks of 8 rows or columns, and along k into blocks of 4 registers a row: 8 elements of 16 bits, 16 of 8
- * bits, 4 of 32 or 64. The rows of the product are those of `a`; m8n32k16 computes the transposed product, so that 32
+ * bits, 32 of 4 bits, 128 of one bit, 4 of 32 or 64. Of elements below 8 bits strides and columns count bytes. The rows of the product are those of `a`; m8n32k16 computes the transposed product, so that 32
  * is the number of rows: d' = b' a' + c'.
  *
  * Where the elements of a register are neighbours in memory it is loaded as one word. Else words of 16-bit elements are
@@ -109,7 +109,11 @@ static smk_status read_operands(wmma *w, unsigned address, unsigned stride)
     SMK_TRY(new_register(w, SMK_TYPE_B32, &w->stride));
     const bool given = instruction->operand_count > stride;
     const smk_operand operands[] = {REG(w->stride), given ? instruction->operands[stride] : NUM(w->leading)};
-    return emit_plain(w, SMK_OPCODE_MOV, SMK_MODIFIER_COUNT, SMK_TYPE_U32, operands, 2);
+    SMK_TRY(emit_plain(w, SMK_OPCODE_MOV, SMK_MODIFIER_COUNT, SMK_TYPE_U32, operands, 2));
+    if (w->bits >= 8) {
+        return SMK_OK;
+    }
+    return compute(w, SMK_OPCODE_SHR, SMK_TYPE_U32, REG(w->stride), NUM(w->bits == 4 ? 1 : 3), &w->stride);
 }
 
 /* The address of the element at row `row` and column `column`, registers, of the first block. */
@@ -117,7 +121,7 @@ static smk_status start_addresses(wmma *w, uint32_t row, uint32_t column)
 {
     const bool wide = w->base_bits == 64;
     const smk_type address_type = wide ? SMK_TYPE_B64 : SMK_TYPE_B32;
-    const smk_operand size = NUM(w->bits / 8);
+    const smk_operand size = NUM(w->bits < 8 ? 1 : w->bits / 8);
     uint32_t element = 0;
     SMK_TRY(multiply_add(w, REG(row), REG(w->stride), REG(column), &element));
     SMK_TRY(new_register(w, address_type, &w->start));
@@ -261,7 +265,7 @@ static smk_status load_factor(wmma *w, const smk_operand *list)
     const unsigned per_word = w->bits < 32 ? 32 / w->bits : 1;
     const smk_type type = w->bits == 64 ? SMK_TYPE_B64 : SMK_TYPE_B32;
     const bool across = !w->along && w->bits == 16;
-    const unsigned times = w->along ? per_word : across ? 2 : w->bits == 8 ? 4 : 1;
+    const unsigned times = w->bits < 8 ? 4 : w->along ? per_word : across ? 2 : w->bits == 8 ? 4 : 1;
     uint32_t scaled = 0;
     SMK_TRY(compute(w, SMK_OPCODE_SHL, SMK_TYPE_B32, REG(w->thread), NUM(times == 4 ? 2 : times - 1), &scaled));
     SMK_TRY(w->along || across ? start_addresses(w, w->group, scaled) : start_addresses(w, scaled, w->group));
@@ -393,11 +397,10 @@ static void read_shape(const wmma *w, unsigned shape[3])
     static const struct {
         smk_modifier word;
         unsigned shape[3];
-    } shapes[] = {{SMK_MODIFIER_M16N16K16, {16, 16, 16}},
-                  {SMK_MODIFIER_M32N8K16, {32, 8, 16}},
-                  {SMK_MODIFIER_M8N32K16, {8, 32, 16}},
-                  {SMK_MODIFIER_M16N16K8, {16, 16, 8}},
-                  {SMK_MODIFIER_M8N8K4, {8, 8, 4}}};
+    } shapes[] = {{SMK_MODIFIER_M16N16K16, {16, 16, 16}}, {SMK_MODIFIER_M32N8K16, {32, 8, 16}},
+                  {SMK_MODIFIER_M8N32K16, {8, 32, 16}},   {SMK_MODIFIER_M16N16K8, {16, 16, 8}},
+                  {SMK_MODIFIER_M8N8K4, {8, 8, 4}},       {SMK_MODIFIER_M8N8K32, {8, 8, 32}},
+                  {SMK_MODIFIER_M8N8K128, {8, 8, 128}}};
     unsigned i = 0;
     while (!has(w, shapes[i].word)) {
         i++;
@@ -483,7 +486,8 @@ static smk_status multiply_tile(wmma *w, product *p, unsigned row, unsigned colu
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
             smk_expand_modifier(&made, words[i]);
         }
-        const smk_modifier passed[] = {SMK_MODIFIER_SATFINITE, SMK_MODIFIER_RZ, SMK_MODIFIER_RM, SMK_MODIFIER_RP};
+        const smk_modifier passed[] = {SMK_MODIFIER_SATFINITE, SMK_MODIFIER_RZ,  SMK_MODIFIER_RM,  SMK_MODIFIER_RP,
+                                       SMK_MODIFIER_XOR,       SMK_MODIFIER_AND, SMK_MODIFIER_POPC};
         for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
             if (has(w, passed[i])) {
                 smk_expand_modifier(&made, passed[i]);
@@ -588,10 +592,13 @@ static smk_status expand_product(wmma *w)
     read_shape(w, shape);
     const smk_type factor = types[1];
     const unsigned m = shape[swapped ? 1 : 0], n = shape[swapped ? 0 : 1];
-    const unsigned rows = factor == SMK_TYPE_F64 ? 8 : 16, depth = shape[2] == 16 ? 16 : 4;
+    const bool tiny = smk_module_type_bits(factor) < 8;
+    const unsigned rows = factor == SMK_TYPE_F64 || tiny ? 8 : 16, depth = shape[2] >= 16 ? shape[2] : 4;
     const unsigned per_word = factor == SMK_TYPE_TF32 || factor == SMK_TYPE_F64 ? 1 : 32 / element_bits(factor);
     p.shape = factor == SMK_TYPE_F64    ? SMK_MODIFIER_M8N8K4
               : factor == SMK_TYPE_TF32 ? SMK_MODIFIER_M16N8K4
+              : factor == SMK_TYPE_B1   ? SMK_MODIFIER_M8N8K128
+              : tiny                    ? SMK_MODIFIER_M8N8K32
                                         : SMK_MODIFIER_M16N8K16;
     const bool single = types[0] == SMK_TYPE_F32 || types[3] == SMK_TYPE_F32;
     p.types[0] = p.types[3] = factor == SMK_TYPE_F16 ? (single ? SMK_TYPE_F32 : SMK_TYPE_F16) : types[0];

@@ -282,6 +282,17 @@ static smk_status check_single(smk_parser *parser, const smk_statement *statemen
     return SMK_OK;
 }
 
+/* The parts of 128 bits: a register of that size is a pair (variable.c). */
+static smk_status check_wide(smk_parser *parser, const smk_statement *statement, unsigned index, char role,
+                             smk_operand *operand, uint32_t parts, bool apply)
+{
+    const smk_operand_slot part = {.role = role, .sink = role == 'd', .type = parts == 2 ? SMK_TYPE_B64 : SMK_TYPE_B32};
+    if (operand->kind != SMK_OPERAND_LIST || operand->pair || operand->texel || operand->count != parts) {
+        return misplaced(parser, statement, index, "a register of type .b128");
+    }
+    return check_list(parser, statement, index, &part, operand, apply);
+}
+
 /* [object, {coordinates}] */
 static smk_status check_texel(smk_parser *parser, const smk_statement *statement, unsigned index,
                               const smk_operand_slot *slot, smk_operand *operand, bool apply)
@@ -316,6 +327,12 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
         return check_texel(parser, statement, index, slot, operand, apply);
     }
     bool is_list = operand->kind == SMK_OPERAND_LIST;
+    if (slot->role == 'd' && slot->sink && operand->kind == SMK_OPERAND_SINK) {
+        return SMK_OK;
+    }
+    if (slot->type == SMK_TYPE_B128 && width == 1) {
+        return check_wide(parser, statement, index, slot->role, operand, 2, apply);
+    }
     if (slot->count != 0 || (slot->vector && width > 1)) {
         smk_operand_slot element = *slot;
         element.sink = true;
@@ -414,6 +431,11 @@ smk_status smk_operand_check_mov(smk_parser *parser, smk_statement *statement, b
     const smk_operand_slot source = {.role = 's', .special = true, .type = (smk_type)instruction->type};
     if (instruction->vector > 1) {
         return check_vector_move(parser, statement, apply);
+    }
+    if (instruction->type == SMK_TYPE_B128) {
+        const bool quarters[2] = {operands[0].count == 4, operands[1].count == 4 && operands[0].count != 4};
+        SMK_TRY(check_wide(parser, statement, 0, 'd', &operands[0], quarters[0] ? 4 : 2, apply));
+        return check_wide(parser, statement, 1, 's', &operands[1], quarters[1] ? 4 : 2, apply);
     }
     if (operands[0].kind == SMK_OPERAND_LIST) {
         return check_pack(parser, statement, 0, apply);

@@ -452,6 +452,10 @@ smk_status smk_variable_parse_registers(smk_parser *parser)
     SMK_TRY(smk_parse_next(parser));
     smk_token at = parser->token;
     SMK_TRY(parse_qualifiers(parser, &type, &width, &alignment));
+    if (type == SMK_TYPE_B128 && width == 1) { /* a pair of registers, the low half first */
+        type = SMK_TYPE_B64;
+        width = 2;
+    }
     unsigned bits = smk_module_type_bits(type) * width;
     if (width != 1 && (bits > 128 || width > 4 || type == SMK_TYPE_PRED)) {
         return smk_parse_fail(parser, &at, SMK_PTX, "there are no .v%u registers of .%s", width,

@@ -320,7 +320,7 @@ static smk_status check_operands(smk_parser *parser, smk_statement *statement, c
 {
     smk_instruction *instruction = &statement->instruction;
     smk_operand_slot operand_slots[SMK_OPERANDS_MAX];
-    if (strcmp(form_->operands, "mov") == 0) {
+    if (strncmp(form_->operands, "mov", strlen("mov")) == 0) {
         return instruction->operand_count == 2 ? smk_operand_check_mov(parser, statement, apply)
                                                : wrong_count(parser, statement, 2, 2);
     }
@@ -402,7 +402,7 @@ static uint8_t count_results(const form *form_)
     smk_text slots[SLOTS_MAX];
     unsigned total = split(form_->operands, slots);
     uint8_t results = 0;
-    if (strcmp(form_->operands, "mov") == 0 || strcmp(form_->operands, "call") == 0) {
+    if (strncmp(form_->operands, "mov", strlen("mov")) == 0 || strcmp(form_->operands, "call") == 0) {
         return 1;
     }
     while (results < total && *slots[results].start == 'd') {

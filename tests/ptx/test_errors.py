@@ -144,9 +144,9 @@ FAULTS = [
     ('mov.u32 r, «"»text', PTX),
     ("«/*» no end", PTX),
     ("«wgmma».fence.sync.aligned;", UNSUPPORTED),
-    ("«mma».sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {r}, {r}, {r}, {r};", UNSUPPORTED),
+    ("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 «{r}», {r}, {r}, {r};", PTX),
     ("mma.sync.aligned.m16n8k64.row.col.s32.u4.s4.s32 «{r}», {r}, {r}, {r};", PTX),
-    ("mma«.sp».sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {r}, {r}, {r}, {r};", UNSUPPORTED),
+    ("«mma».sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f}, {r}, {r}, {f};", PTX),
     ("mma.sync.aligned«.kind::mxf4».m16n8k64.row.col.f32 {r}, {r}, {r}, {r};", UNSUPPORTED),
     ("«mma».aligned.m16n8k8.row.col.f32.f16.f16.f32 {f}, {r}, {r}, {f};", PTX),
     ("«mma».sync.m16n8k8.row.col.f32.f16.f16.f32 {f}, {r}, {r}, {f};", PTX),
@@ -178,7 +178,7 @@ FAULTS = [
     ("«suq».width.b32 r, [d];", UNSUPPORTED),
     ("cvt.rn.satfinite«.e2m3x2».f32 h, f, f;", UNSUPPORTED),
     ("mov.u32 r, «%cluster_ctarank»;", UNSUPPORTED),
-    ("«ld».global.b128 d, [d];", UNSUPPORTED),
+    ("«ld».global.v8.b32 {r, r, r, r, r, r, r, r}, [d];", UNSUPPORTED),
 ]
 
 # Faults whose message says what is wrong without the word.

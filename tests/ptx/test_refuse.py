@@ -58,7 +58,7 @@ def test_the_line_is_that_of_the_kernel():
 
 
 def test_a_file_without_a_name():
-    error = refuse(build(".loc 3 8 9\nalloca.u32 %r1, 8;") + FILES)
+    error = refuse(build(".loc 3 8 9\nmultimem.u32 %r1, 8;") + FILES)
     assert (error.source_file, error.source_line) == (None, 8)
 
 
@@ -74,11 +74,11 @@ def test_errors_before_the_last_mark_are_not_of_its_line():
 
 
 def test_functions_that_are_no_kernels():
-    before = ".func inner() {\n.reg .b32 %r<9>;\n.loc 1 3 5\nalloca.u32 %r1, 8;\nret; }\n"
+    before = ".func inner() {\n.reg .b32 %r<9>;\n.loc 1 3 5\nmultimem.u32 %r1, 8;\nret; }\n"
     load(build("", before=before) + FILES)  # a function that nobody calls refuses nothing
     error = refuse(build("call inner;", before=before) + FILES)
     assert (error.source_line, error.kernel) == (3, "k")
-    assert str(error).startswith("k calls inner: 'alloca' is not supported")
+    assert str(error).startswith("k calls inner: 'multimem' is not supported")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ ld.param.u64 d, [a]; mov.u32 r, 7; st.global.u32 [d], r; ret;
 """
 # the body of a kernel, or what stands in front of it, and what the error says
 REFUSED = {
-    "known word": ("{ alloca.u32 %r1, 8; }", "'alloca' is not supported: the simulator does not"),
+    "known word": (
+        "{ multimem.u32 %r1, 8; }",
+        "'multimem' is not supported: the simulator does not",
+    ),
     "inside a list": (
         "{ .reg .b32 r; mov.b64 {r, %clusterid.x}, 1; }",
         "'%clusterid.x' is not supported",
@@ -34,7 +37,7 @@ REFUSED = {
         ".reqnctapercluster 2 .maxntid 64 { ret; }",
         "'.reqnctapercluster' is not supported",
     ),
-    "in a section": ("{ .section x { .b8 1 } alloca.u32 r, 8; }", "'alloca' is not supported"),
+    "in a section": ("{ .section x { .b8 1 } multimem.u32 r, 8; }", "'multimem' is not supported"),
 }
 
 
@@ -62,16 +65,16 @@ def test_the_others_run(name, last):
 
 
 def test_a_module_of_refused_kernels_is_refused():
-    with pytest.raises(smemkit.UnsupportedError, match="alloca"):
+    with pytest.raises(smemkit.UnsupportedError, match="multimem"):
         smemkit.RawModule(
-            HEAD + ".entry a() { alloca.u32 r, 8; } .entry b() { mapa r; }", backend="sim"
+            HEAD + ".entry a() { multimem.u32 r, 8; } .entry b() { mapa r; }", backend="sim"
         )
-    with pytest.raises(smemkit.UnsupportedError, match="alloca"):
-        smemkit.RawModule(HEAD + ".func f() { alloca.u32 r, 8; }", backend="sim")
+    with pytest.raises(smemkit.UnsupportedError, match="multimem"):
+        smemkit.RawModule(HEAD + ".func f() { multimem.u32 r, 8; }", backend="sim")
 
 
 @pytest.mark.parametrize(
-    "body", ["{ mov.u32 r 5; }", "{ mov.u32 %r1, 5; }", "{ bra L; }", "{ alloca"]
+    "body", ["{ mov.u32 r 5; }", "{ mov.u32 %r1, 5; }", "{ bra L; }", "{ multimem"]
 )
 def test_faulty_text_fails_the_module(body):
     """What no assembler takes is a mistake, and not a word that is not known yet."""
@@ -79,7 +82,7 @@ def test_faulty_text_fails_the_module(body):
         smemkit.RawModule(HEAD + GOOD + f".entry bad() {body}", backend="sim")
 
 
-INNER = ".func inner() { alloca.u32 r, 8; }\n.func middle() { call inner; ret; }\n"
+INNER = ".func inner() { multimem.u32 r, 8; }\n.func middle() { call inner; ret; }\n"
 
 
 def test_callers_are_refused_with_the_chain():
@@ -88,7 +91,7 @@ def test_callers_are_refused_with_the_chain():
     launch_good(module)
     with pytest.raises(smemkit.UnsupportedError) as caught:
         module.get_function("bad")
-    assert str(caught.value).startswith("bad calls middle, which calls inner: 'alloca' is not")
+    assert str(caught.value).startswith("bad calls middle, which calls inner: 'multimem' is not")
     assert (caught.value.kernel, caught.value.ptx_line) == ("bad", 4)
 
 
@@ -117,7 +120,7 @@ ret;
     kernel = smemkit.RawModule(HEAD + INNER + by_address, backend="sim").get_function("pointer")
     kernel(1, 32, (np.uint32(0),))
     with pytest.raises(
-        smemkit.UnsupportedError, match="inner, called by its address: 'alloca'"
+        smemkit.UnsupportedError, match="inner, called by its address: 'multimem'"
     ) as caught:
         kernel(1, 32, (np.uint32(1),))
     assert (caught.value.kernel, caught.value.ptx_line) == ("pointer", 4)
@@ -125,7 +128,7 @@ ret;
 
 def test_printing_refuses():
     for ask in (_core._ptx_print, lambda text: _core._ptx_equal(text, text)):
-        with pytest.raises(smemkit.UnsupportedError, match="alloca"):
+        with pytest.raises(smemkit.UnsupportedError, match="multimem"):
             ask(HEAD + INNER)
 
 

@@ -169,9 +169,8 @@ def test_narrow_addresses_are_refused():
 
 UNSUPPORTED = [
     "tcgen05.fence::before_thread_sync;",
-    "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1}, {%r1}, {%r2}, {%r2};",
     "wgmma.fence.sync.aligned;",
-    "alloca.u32 %r1, 8;",
+    "multimem.u32 %r1, 8;",
     "setmaxnreg.inc.sync.aligned.u32 64;",
 ]
 

@@ -16,7 +16,7 @@ BITS_MAX = 128  # of a vector: no form says it
 SETS_MAX = 4096  # words of a form in every combination; of more, every two of them
 
 REGISTERS = "".join(
-    f".reg .{kind} {kind}_;" for kind in ("pred", "b8", "b16", "b32", "b64", "f32", "f64")
+    f".reg .{kind} {kind}_;" for kind in ("pred", "b8", "b16", "b32", "b64", "b128", "f32", "f64")
 )
 ARRAYS = {"global": "g_", "shared": "s_", "const": "c_", "local": "l_", "param": "p_"}
 BODY = (

@@ -28,7 +28,8 @@ static PyObject *describe(const smk_module *module, const smk_function *function
     if (smk_opcode_class(in) == SMK_CLASS_COPY) {
         lane_bytes = (unsigned)in->operands[2].bits;
     } else if (smk_opcode_moves_matrices(in)) {
-        lane_bytes = 4 * in->operands[in->opcode == SMK_OPCODE_LDMATRIX ? 0 : 1].count; /* a lane holds a word of each matrix */
+        lane_bytes =
+            4 * in->operands[in->opcode == SMK_OPCODE_LDMATRIX ? 0 : 1].count; /* a lane holds a word of each matrix */
     }
     unsigned bytes = access->role == SMK_FUSION_LEADER ? access->bytes : lane_bytes;
     PyObject *file = Py_None;

@@ -175,7 +175,7 @@ static uint64_t compute(tracer *t, const smk_instruction *in)
         return 0;
     }
     smk_class class = smk_opcode_class(in);
-    if (class == SMK_CLASS_CALL) {
+    if (class == SMK_CLASS_CALL || in->opcode == SMK_OPCODE_ALLOCA || in->opcode == SMK_OPCODE_STACKSAVE) {
         return WIDE | NARROW;
     }
     if (class == SMK_CLASS_LOAD || class == SMK_CLASS_ATOMIC || in->opcode == SMK_OPCODE_REDUX) {

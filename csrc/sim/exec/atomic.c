@@ -57,6 +57,28 @@ static uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
     }
 }
 
+/* The lesser or greater of 16-bit floats: a NaN gives way to a number, and -0 lies below +0. */
+static uint16_t choose_half(uint16_t a, uint16_t b, bool brain, bool greater)
+{
+    const uint16_t most = brain ? 0x7f80 : 0x7c00, sign = 0x8000;
+    const bool nan_a = (a & ~sign) > most, nan_b = (b & ~sign) > most;
+    if (nan_a || nan_b) {
+        return nan_a && nan_b ? 0x7fff : nan_a ? b : a;
+    }
+    const int x = (a & sign) != 0 ? sign - (int)a - 1 : a, y = (b & sign) != 0 ? sign - (int)b - 1 : b;
+    return (x < y) != greater ? a : b;
+}
+
+static uint64_t choose(smk_type type, uint64_t old, uint64_t b, bool greater)
+{
+    const bool brain = type == SMK_TYPE_BF16 || type == SMK_TYPE_BF16X2;
+    const uint64_t low = choose_half((uint16_t)old, (uint16_t)b, brain, greater);
+    if (type == SMK_TYPE_F16 || type == SMK_TYPE_BF16) {
+        return low;
+    }
+    return low | (uint64_t)choose_half((uint16_t)(old >> 16), (uint16_t)(b >> 16), brain, greater) << 16;
+}
+
 static bool less(smk_type type, uint64_t a, uint64_t b)
 {
     switch (type) {
@@ -76,9 +98,11 @@ static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t o
     case SMK_MODIFIER_ADD:
         return add(type, old, b, flush);
     case SMK_MODIFIER_MIN:
-        return less(type, b, old) ? b : old;
     case SMK_MODIFIER_MAX:
-        return less(type, old, b) ? b : old;
+        if (smk_module_type_kind(type) == SMK_KIND_FLOAT) {
+            return choose(type, old, b, operation == SMK_MODIFIER_MAX);
+        }
+        return (operation == SMK_MODIFIER_MIN ? less(type, b, old) : less(type, old, b)) ? b : old;
     case SMK_MODIFIER_INC:
         return old >= b ? 0 : old + 1;
     case SMK_MODIFIER_DEC:
@@ -181,6 +205,16 @@ static inline unsigned char *find_host_address(smk_warp *warp, const smk_operati
     return smk_access_host_address(warp, op, lane, (smk_space)op->d2, address, bytes, SMK_ACCESS_ATOMIC, shared);
 }
 
+/* One update of global or shared memory; returns the old value. */
+static inline uint64_t update(unsigned char *host, unsigned bytes, bool alone, bool shared, const smk_operation *op,
+                              uint64_t b, uint64_t c)
+{
+    if (alone || shared || bytes == 2) {
+        return update_alone(host, bytes, op, b, c, !shared);
+    }
+    return bytes == 4 ? update32(host, op, b, c, true) : update64(host, op, b, c, true);
+}
+
 const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_operation_mask(warp, op);
@@ -196,17 +230,71 @@ const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op)
         if (host == NULL) {
             return NULL;
         }
-        uint64_t b = value_at(warp, op->b, bytes, lane), c = value_at(warp, op->c, bytes, lane), old;
-        if (alone || shared || bytes == 2) {
-            old = update_alone(host, bytes, op, b, c, !shared);
-        } else if (bytes == 4) {
-            old = update32(host, op, b, c, true);
-        } else {
-            old = update64(host, op, b, c, true);
-        }
-        put_at(warp, op->d, bytes, lane, old);
+        uint64_t b = value_at(warp, op->b, bytes, lane), c = value_at(warp, op->c, bytes, lane);
+        put_at(warp, op->d, bytes, lane, update(host, bytes, alone, shared, op, b, c));
     }
     return op + 1;
+}
+
+/* Each element of a vector is updated apart from the others. The operation behind this one holds the rows: those of the
+ * results, then those of the operands. */
+const smk_operation *smk_atomic_run_vector(smk_warp *warp, const smk_operation *op)
+{
+    const uint32_t mask = smk_operation_mask(warp, op), *rows = op[1].u.detail->rows;
+    const unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8, count = op[1].count;
+    const bool alone = warp->control->block->run->ordered;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        if ((mask >> lane & 1) == 0) {
+            continue;
+        }
+        const uint64_t address = SMK_ROW(uint64_t, warp, op->a)[lane] + op->u.immediate;
+        bool shared;
+        unsigned char *host = find_host_address(warp, op, lane, address, count * bytes, &shared);
+        if (host != NULL && shared) {
+            return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION,
+                                 "an atomic operation on a vector in shared memory; only global memory has them");
+        }
+        if (host == NULL) {
+            return NULL;
+        }
+        for (unsigned i = 0; i < count; i++) {
+            const uint64_t b = value_at(warp, rows[count + i], bytes, lane);
+            put_at(warp, rows[i], bytes, lane, update(host + i * bytes, bytes, alone, false, op, b, b));
+        }
+    }
+    return op + 2;
+}
+
+/* 128 bits, low half first: rows of the result, of what is written, and of what a compare and swap expects. They do not
+ * commute, so that no other host thread runs. */
+const smk_operation *smk_atomic_run_wide(smk_warp *warp, const smk_operation *op)
+{
+    enum { HALVES = 2, BYTES = 16 };
+    const uint32_t mask = smk_operation_mask(warp, op), *rows = op[1].u.detail->rows;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        if ((mask >> lane & 1) == 0) {
+            continue;
+        }
+        const uint64_t address = SMK_ROW(uint64_t, warp, op->a)[lane] + op->u.immediate;
+        uint64_t old[HALVES], written[HALVES], expected[HALVES];
+        bool shared;
+        unsigned char *host = find_host_address(warp, op, lane, address, BYTES, &shared);
+        if (host == NULL) {
+            return NULL;
+        }
+        memcpy(old, host, sizeof old);
+        for (unsigned i = 0; i < HALVES; i++) {
+            written[i] = value_at(warp, rows[HALVES + i], sizeof *old, lane);
+            expected[i] = value_at(warp, rows[2 * HALVES + i], sizeof *old, lane);
+        }
+        for (unsigned i = 0; i < HALVES; i++) {
+            put_at(warp, rows[i], sizeof *old, lane, old[i]);
+        }
+        if (op->count != SMK_MODIFIER_CAS || memcmp(old, expected, sizeof old) == 0) {
+            memcpy(host, written, sizeof written);
+        }
+    }
+    return op + 2;
 }
 
 bool smk_atomic_commutes(const smk_instruction *instruction)

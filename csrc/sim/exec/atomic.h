@@ -11,6 +11,10 @@
  * the smk_modifier of the operation, `slot` the entry of control->allocation_cache, d2 the smk_space. */
 const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op);
 
+/* The same of vectors and of 128 bits, with rows in the operation behind it, which is not executed: atomic.c. */
+const smk_operation *smk_atomic_run_vector(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_atomic_run_wide(smk_warp *warp, const smk_operation *op);
+
 /* Does the final value not depend on the order of such updates? */
 bool smk_atomic_commutes(const smk_instruction *instruction);
 

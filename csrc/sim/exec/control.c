@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { FUNCTION_STEP = 16 };
+enum { FUNCTION_STEP = 16, STACK_ALIGNMENT = 16 };
 
 static const smk_operation *reconvergence_of(const smk_warp *warp, const smk_operation *op)
 {
@@ -279,8 +279,7 @@ const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
     /* the block's count is current up to the start of this warp's turn; the warp's steps since then are added */
-    uint64_t now = control->block->steps + control->steps - control->turn_begin +
-                   (op->instruction - control->since);
+    uint64_t now = control->block->steps + control->steps - control->turn_begin + (op->instruction - control->since);
     smk_special special = (smk_special)op->element;
     bool high = special == SMK_SPECIAL_CLOCK_HI || special == SMK_SPECIAL_GLOBALTIMER_HI;
     uint64_t value = high ? now >> 32 : now;
@@ -385,5 +384,83 @@ const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *o
     }
     uint32_t *d = SMK_ROW(uint32_t, warp, op->d);
     *d = (*d & ~mask) | (inside & mask);
+    return op + 1;
+}
+
+/* Stack ------------------------------------------------------------------------------------------------ */
+
+static uint64_t lane_value(const smk_warp *warp, uint32_t row, uint32_t bits, unsigned lane)
+{
+    return bits == 64 ? SMK_ROW(const uint64_t, warp, row)[lane] : SMK_ROW(const uint32_t, warp, row)[lane];
+}
+
+static void put_lanes(const smk_warp *warp, const smk_operation *op, uint32_t mask, uint64_t value)
+{
+    for (; mask != 0; mask &= mask - 1) {
+        const unsigned lane = smk_bits_first(mask);
+        if (op->count == 64) {
+            SMK_ROW(uint64_t, warp, op->d)[lane] = value;
+        } else {
+            SMK_ROW(uint32_t, warp, op->d)[lane] = (uint32_t)value;
+        }
+    }
+}
+
+/* The top of the stack is that of the warp: all lanes get one address, and the most that one of them asks for is taken. */
+const smk_operation *smk_control_allocate(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_control *control = warp->control;
+    const uint32_t mask = smk_operation_mask(warp, op);
+    const uint64_t alignment = op->u.immediate, start = (control->local_top + alignment - 1) / alignment * alignment;
+    uint64_t most = 0;
+    smk_error error;
+    for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+        const uint64_t size = lane_value(warp, op->a, op->count, smk_bits_first(lanes));
+        most = size > most ? size : most;
+    }
+    if (mask == 0) {
+        return op + 1;
+    }
+    if (most > SMK_WARP_LOCAL_BYTES_MAX || start + most > SMK_WARP_LOCAL_BYTES_MAX) {
+        return smk_warp_fail(warp, op, mask, SMK_EXECUTION,
+                             "alloca of %" PRIu64 " bytes: the thread has %" PRIu64
+                             " bytes of local memory in use, and the "
+                             "limit is %d",
+                             most, control->local_top, SMK_WARP_LOCAL_BYTES_MAX);
+    }
+    const uint32_t top = (uint32_t)(start + most + STACK_ALIGNMENT - 1) / STACK_ALIGNMENT * STACK_ALIGNMENT;
+    const smk_status status = smk_warp_reserve_local(warp, top, &error);
+    if (status != SMK_OK) {
+        return smk_warp_fail(warp, op, mask, status, "%s", error.message);
+    }
+    control->local_top = top;
+    control->local_used = top > control->local_used ? top : control->local_used;
+    put_lanes(warp, op, mask, start);
+    return op + 1;
+}
+
+const smk_operation *smk_control_save_stack(smk_warp *warp, const smk_operation *op)
+{
+    put_lanes(warp, op, smk_operation_mask(warp, op), warp->control->local_top);
+    return op + 1;
+}
+
+/* Gives memory back where all lanes in the function execute it. On a path of some lanes it stays taken until the
+ * function returns, since the other lanes may use it. */
+const smk_operation *smk_control_restore_stack(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_control *control = warp->control;
+    const uint32_t mask = smk_operation_mask(warp, op);
+    uint64_t most = 0;
+    for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+        const uint64_t top = lane_value(warp, op->a, op->count, smk_bits_first(lanes));
+        most = top > most ? top : most;
+    }
+    const bool whole =
+        mask != 0 && mask == warp->active && control->depth == control->base && control->parked_count == 0;
+    const uint64_t least = control->local_base + control->code->local_bytes;
+    if (whole && most >= least && most <= control->local_top) {
+        control->local_top = most;
+    }
     return op + 1;
 }

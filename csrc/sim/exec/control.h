@@ -26,6 +26,12 @@ const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op
 const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operation *op);
 
+/* The stack of local memory, which a function gives back when it returns. alloca: `d` row of `count` bits, `a` row of
+ * sizes in as many bits, u.immediate the alignment. stacksave: `d`; stackrestore: `a`. */
+const smk_operation *smk_control_allocate(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_save_stack(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_restore_stack(smk_warp *warp, const smk_operation *op);
+
 /* Address conversion: d = a + u.immediate in 64 bits; a 32-bit address row made a 64-bit one; isspacep: pd =
  * u.immediate <= a < u.immediate + 2^32, or below all windows and no constant where it is 0. */
 const smk_operation *smk_control_convert_address(smk_warp *warp, const smk_operation *op);

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOCATION_BYTES = 160, WORD_BYTES = 8, WEAK_STEPS = 256 };
+enum { LOCATION_BYTES = 160, WORD_BYTES = 16, WEAK_STEPS = 256 };
 
 /* The state in which a warp started its slice. */
 typedef struct state {
@@ -178,9 +178,10 @@ static const unsigned char *find_word(const smk_warp *warp, const smk_operation 
 /* Runs an atomic; false where it has changed memory, or may have. */
 static bool run_atomic(smk_warp *warp, const smk_operation *op, const smk_operation **next)
 {
+    const smk_instruction *in = &warp->control->code->function->instructions[op->instruction];
     const unsigned char *target[SMK_WARP_SIZE] = {NULL};
     unsigned char before[SMK_WARP_SIZE][WORD_BYTES];
-    unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
+    unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8 * in->vector;
     uint32_t mask = smk_operation_mask(warp, op);
     bool same = bytes <= WORD_BYTES;
     for (unsigned lane = 0; same && lane < SMK_WARP_SIZE; lane++) {

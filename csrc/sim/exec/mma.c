@@ -5,19 +5,41 @@
 
 #include <string.h>
 
-enum { GROUP = 4, MATRIX_ROWS = 8, LOCATION_BYTES = 160 };
+enum { GROUP = 4, QUADS = 4, MATRIX_ROWS = 8, LOCATION_BYTES = 160 };
 
 typedef struct form {
     smk_modifier shape;
     smk_type type, sum;
     uint32_t products;
+    bool sparse;
 } form;
 
 static const form forms[SMK_MMA_COUNT] = {
 #define SMK_MMA(id, shape, type, sum, rows, depth)                                                                     \
-    {SMK_MODIFIER_##shape, SMK_TYPE_##type, SMK_TYPE_##sum, (rows) * (depth)*SMK_MMA_COLUMNS},
+    {SMK_MODIFIER_##shape, SMK_TYPE_##type, SMK_TYPE_##sum, (rows) * (depth)*SMK_MMA_COLUMNS, false},
+#define SMK_MMA_SPARSE(id, shape, type, sum, depth)                                                                    \
+    {SMK_MODIFIER_##shape, SMK_TYPE_##type, SMK_TYPE_##sum, SMK_MMA_ROWS_MAX * (depth) / 2 * SMK_MMA_COLUMNS, true},
 #include "sim/exec/mma.def"
 };
+
+/* How a and b of m8n8k4 are stored, and whether c is narrower than d. */
+static uint32_t layout_flags(const smk_instruction *instruction)
+{
+    uint32_t flags = 0;
+    unsigned layouts = 0;
+    for (unsigned i = 0; i < instruction->word_count; i++) {
+        const smk_word *word = &instruction->words[i];
+        const bool column = !word->is_type && word->value == SMK_MODIFIER_COL;
+        if (column || (!word->is_type && word->value == SMK_MODIFIER_ROW)) {
+            flags |= layouts == 0 ? (column ? SMK_MMA_COLUMNS_A : 0) : (column ? 0 : SMK_MMA_ROWS_B);
+            layouts++;
+        }
+        if (word->is_type && instruction->type == SMK_TYPE_F32) {
+            flags = word->value == SMK_TYPE_F16 ? flags | SMK_MMA_HALF_C : flags & ~(uint32_t)SMK_MMA_HALF_C;
+        }
+    }
+    return flags;
+}
 
 uint32_t smk_mma_flags(const smk_instruction *instruction)
 {
@@ -35,7 +57,7 @@ uint32_t smk_mma_flags(const smk_instruction *instruction)
             types++;
         }
     }
-    return flags;
+    return flags | layout_flags(instruction);
 }
 
 /* The index of the form, or SMK_MMA_COUNT. */
@@ -43,9 +65,11 @@ static unsigned find_form(const smk_instruction *instruction)
 {
     const smk_type source = (smk_type)instruction->source_type;
     const smk_type type = source == SMK_TYPE_U8 ? SMK_TYPE_S8 : source == SMK_TYPE_U4 ? SMK_TYPE_S4 : source;
+    const bool sparse =
+        smk_module_has(instruction, SMK_MODIFIER_SP) || smk_module_has(instruction, SMK_MODIFIER_SP_ORDERED);
     unsigned i = 0;
     while (i < SMK_MMA_COUNT && (type != forms[i].type || instruction->type != forms[i].sum ||
-                                 !smk_module_has(instruction, forms[i].shape))) {
+                                 sparse != forms[i].sparse || !smk_module_has(instruction, forms[i].shape))) {
         i++;
     }
     return i;
@@ -65,7 +89,8 @@ smk_handler smk_mma_find(const smk_instruction *instruction)
 uint32_t smk_mma_products(const smk_instruction *instruction)
 {
     const unsigned index = instruction->opcode == SMK_OPCODE_MMA ? find_form(instruction) : SMK_MMA_COUNT;
-    return index < SMK_MMA_COUNT ? forms[index].products : 0;
+    const bool quads = index == SMK_MMA_h8_4 || index == SMK_MMA_f8_4;
+    return index < SMK_MMA_COUNT ? forms[index].products * (quads ? QUADS : 1) : 0;
 }
 
 const smk_operation *smk_mma_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask)
@@ -147,7 +172,8 @@ static inline const smk_operation *collect(smk_warp *warp, const smk_operation *
         for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             const unsigned row = lane / GROUP, word = lane % GROUP, shift = 16 * (row % 2);
             const uint32_t *pair = held + 2 * GROUP * word + row / 2; /* its elements, transposed */
-            SMK_ROW(uint32_t, warp, rows[word])[MATRIX_ROWS * matrix + row] =
+            SMK_ROW(uint32_t, warp, rows[word])
+            [MATRIX_ROWS * matrix + row] =
                 transposed ? (pair[0] >> shift & UINT32_C(0xffff)) | pair[GROUP] >> shift << 16 : held[lane];
         }
     }

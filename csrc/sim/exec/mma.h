@@ -6,6 +6,13 @@
  *   b    register r: column g, block r of k
  *   c d  register r: row g + 8 * (r / 2), column 2 * t + r % 2; in f16 register r holds row g + 8 * r, columns 2 * t
  *        and 2 * t + 1
+ *
+ * A sparse a has two of every four neighbours in k (of 4-bit integers two of four pairs, of tf32 one of two), distributed
+ * as a dense one of half the depth. Metadata says which: 4 bits for the four, the index of each in 2 bits. A row has 16,
+ * 32 or 64 such bits, which lanes of its group hold (mma_body.h).
+ *
+ * m8n8k4 in f16 is four products, of lanes 4 * q to 4 * q + 3 and those 16 on. Lane i of these 8 has row i of a and
+ * column i of b, or, where they are stored the other way, one k and 4 rows or columns.
  */
 #ifndef SMK_SIM_EXEC_MMA_H
 #define SMK_SIM_EXEC_MMA_H
@@ -14,6 +21,7 @@
 
 typedef enum smk_mma_id {
 #define SMK_MMA(id, shape, type, sum, rows, depth) SMK_MMA_##id,
+#define SMK_MMA_SPARSE(id, shape, type, sum, depth) SMK_MMA_##id,
 #include "sim/exec/mma.def"
     SMK_MMA_COUNT
 } smk_mma_id;
@@ -26,7 +34,8 @@ enum {
     SMK_MMA_REGISTERS_MAX = 20      /* of d, a, b and c */
 };
 
-/* Products of integers, of bits (ands or exclusive ors) and of doubles, as operation.count says. */
+/* Products of integers, of bits (ands or exclusive ors), of doubles and of shape m8n8k4, as operation.count says; of
+ * sparse matrices also which lanes hold the metadata. */
 enum {
     SMK_MMA_SIGNED_A = 1,
     SMK_MMA_SIGNED_B = 2,
@@ -34,7 +43,11 @@ enum {
     SMK_MMA_AND = 8,
     SMK_MMA_TO_ZERO = 16,
     SMK_MMA_DOWN = 32,
-    SMK_MMA_UP = 64
+    SMK_MMA_UP = 64,
+    SMK_MMA_COLUMNS_A = 128, /* m8n8k4: a is stored by columns */
+    SMK_MMA_ROWS_B = 256,    /* and b by rows */
+    SMK_MMA_HALF_C = 512,    /* c is in f16 where d is in f32 */
+    SMK_MMA_SELECTOR_SHIFT = 16
 };
 
 /* Those flags of an mma. */

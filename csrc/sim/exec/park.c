@@ -489,6 +489,14 @@ static bool resume_call(smk_warp *warp, smk_suspended_call *suspended)
         (void)smk_warp_fail(warp, suspended->call, suspended->lanes, status, "%s", error.message);
         return false;
     }
+    /* with what alloca has taken */
+    control->local_top = control->local_base + suspended->local_bytes / SMK_WARP_SIZE;
+    status = smk_warp_reserve_local(warp, (uint32_t)control->local_top, &error);
+    if (status != SMK_OK) {
+        (void)smk_warp_fail(warp, suspended->call, suspended->lanes, status, "%s", error.message);
+        return false;
+    }
+    control->local_used = control->local_top > control->local_used ? (uint32_t)control->local_top : control->local_used;
     memcpy(warp->registers, suspended->registers, suspended->registers_bytes);
     if (suspended->local_bytes > 0) {
         memcpy(control->local + (size_t)control->local_base * SMK_WARP_SIZE, suspended->local, suspended->local_bytes);

@@ -250,8 +250,26 @@ typedef enum reduction {
     REDUCE_MAX_S,
     REDUCE_AND,
     REDUCE_OR,
-    REDUCE_XOR
+    REDUCE_XOR,
+    REDUCE_FLOAT = 8 /* with REDUCE_GREATER, REDUCE_ABS and REDUCE_NAN */
 } reduction;
+
+enum { REDUCE_GREATER = 1, REDUCE_ABS = 2, REDUCE_NAN = 4, NAN_F32 = 0x7fffffff };
+
+static inline bool is_nan(uint32_t a)
+{
+    return (a & UINT32_C(0x7fffffff)) > UINT32_C(0x7f800000);
+}
+
+/* The lesser or greater float; -0 lies below +0. NaN gives way to a number, or with REDUCE_NAN does not. */
+static inline uint32_t combine_float(unsigned flags, uint32_t a, uint32_t b)
+{
+    if (is_nan(a) || is_nan(b)) {
+        return (flags & REDUCE_NAN) != 0 || (is_nan(a) && is_nan(b)) ? NAN_F32 : is_nan(a) ? b : a;
+    }
+    const uint32_t x = a >> 31 != 0 ? ~a : a | UINT32_C(0x80000000), y = b >> 31 != 0 ? ~b : b | UINT32_C(0x80000000);
+    return (x < y) != ((flags & REDUCE_GREATER) != 0) ? a : b;
+}
 
 static inline uint32_t combine(reduction kind, uint32_t a, uint32_t b)
 {
@@ -271,9 +289,20 @@ static inline uint32_t combine(reduction kind, uint32_t a, uint32_t b)
     case REDUCE_OR:
         return a | b;
     case REDUCE_XOR:
+        return a ^ b;
+    case REDUCE_FLOAT:
         break;
     }
-    return a ^ b;
+    return combine_float((unsigned)kind - REDUCE_FLOAT, a, b);
+}
+
+/* What a reduction makes of the value of one lane. */
+static inline uint32_t prepare(reduction kind, uint32_t a)
+{
+    if (kind < REDUCE_FLOAT) {
+        return a;
+    }
+    return is_nan(a) ? NAN_F32 : ((unsigned)kind & REDUCE_ABS) != 0 ? a & UINT32_C(0x7fffffff) : a;
 }
 
 static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operation *op, reduction kind)
@@ -290,9 +319,9 @@ static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operat
     uint32_t value[SMK_WARP_SIZE] = {0}, left = executing;
     while (left != 0) {
         unsigned first = smk_bits_first(left);
-        uint32_t group = mask_of(&all, first), total = a[first];
+        uint32_t group = mask_of(&all, first), total = prepare(kind, a[first]);
         for (unsigned lane = first + 1; lane < SMK_WARP_SIZE; lane++) {
-            total = (group >> lane & 1) != 0 ? combine(kind, total, a[lane]) : total;
+            total = (group >> lane & 1) != 0 ? combine(kind, total, prepare(kind, a[lane])) : total;
         }
         /* lanes below the first remaining one belong to other groups, unless masks overlap, which is undefined */
         for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
@@ -317,6 +346,23 @@ REDUCE_HANDLER(max_s, REDUCE_MAX_S)
 REDUCE_HANDLER(and, REDUCE_AND)
 REDUCE_HANDLER(or, REDUCE_OR)
 REDUCE_HANDLER(xor, REDUCE_XOR)
+#define REDUCE_FLOAT_HANDLERS(name, flags)                                                                             \
+    REDUCE_HANDLER(name, (reduction)(REDUCE_FLOAT + (flags)))                                                          \
+    REDUCE_HANDLER(name##_nan, (reduction)(REDUCE_FLOAT + ((flags) | REDUCE_NAN)))
+REDUCE_FLOAT_HANDLERS(min_f, 0)
+REDUCE_FLOAT_HANDLERS(max_f, REDUCE_GREATER)
+REDUCE_FLOAT_HANDLERS(min_abs, REDUCE_ABS)
+REDUCE_FLOAT_HANDLERS(max_abs, REDUCE_ABS | REDUCE_GREATER)
+
+static smk_handler find_float_reduction(const smk_instruction *instruction)
+{
+    static const smk_handler handlers[] = {run_reduce_min_f,       run_reduce_max_f,      run_reduce_min_abs,
+                                           run_reduce_max_abs,     run_reduce_min_f_nan,  run_reduce_max_f_nan,
+                                           run_reduce_min_abs_nan, run_reduce_max_abs_nan};
+    return handlers[(smk_module_has(instruction, SMK_MODIFIER_MAX) ? REDUCE_GREATER : 0) |
+                    (smk_module_has(instruction, SMK_MODIFIER_ABS) ? REDUCE_ABS : 0) |
+                    (smk_module_has(instruction, SMK_MODIFIER_NAN_) ? REDUCE_NAN : 0)];
+}
 
 /* The lanes that execute the instruction, without those whose guard is false. */
 static const smk_operation *run_active_mask(smk_warp *warp, const smk_operation *op)
@@ -333,7 +379,7 @@ static smk_handler find_reduction(const smk_instruction *instruction)
 {
     bool is_signed = instruction->type == SMK_TYPE_S32;
     if (smk_module_type_kind((smk_type)instruction->type) == SMK_KIND_FLOAT) {
-        return NULL;
+        return find_float_reduction(instruction);
     }
     if (smk_module_has(instruction, SMK_MODIFIER_ADD)) {
         return run_reduce_add;

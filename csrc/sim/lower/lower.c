@@ -295,8 +295,7 @@ static bool lower_instruction(smk_lowering *lowering)
     case SMK_CLASS_COPY:
         return smk_lower_memory(lowering);
     case SMK_CLASS_MATRIX:
-        return smk_opcode_moves_matrices(lowering->instruction) ? smk_lower_memory(lowering)
-                                                                : smk_lower_mma(lowering);
+        return smk_opcode_moves_matrices(lowering->instruction) ? smk_lower_memory(lowering) : smk_lower_mma(lowering);
     case SMK_CLASS_TEXTURE:
         return smk_lower_texture(lowering);
     case SMK_CLASS_BARRIER:

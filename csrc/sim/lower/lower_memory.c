@@ -1,4 +1,4 @@
-/* Lowers loads, stores, atomics, copies and address conversions. */
+/* Lowers loads, stores, atomics, copies, address conversions and the stack. */
 #include "ptx/opcode.h"
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
@@ -8,7 +8,7 @@
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 
-enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16 };
+enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16, ALIGNMENT_MAX = 4096 };
 
 /* The address of an instruction: a row, and an offset. */
 typedef struct address {
@@ -160,20 +160,86 @@ static bool lower_access(smk_lowering *lowering, bool store)
                                       smk_access_element_bytes(element) * count);
 }
 
+/* The address of an atomic operation. */
+static bool resolve_atomic(smk_lowering *lowering, address *at)
+{
+    const smk_instruction *instruction = lowering->instruction;
+    if (!resolve(lowering, &instruction->operands[instruction->result_count], (smk_space)instruction->space, at) ||
+        (at->narrow && !widen(lowering, at))) {
+        return false;
+    }
+    return at->space == SMK_SPACE_GENERIC || at->space == SMK_SPACE_GLOBAL || at->space == SMK_SPACE_SHARED ||
+           smk_lower_fail(lowering, SMK_PTX, "an atomic operation on memory that is neither global nor shared");
+}
+
+/* The rows of an operand that is a list; scratch rows where it is the sink. */
+static void add_rows(smk_lowering *lowering, const smk_operand *operand, unsigned bits, uint32_t count, uint32_t *rows)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        rows[i] = operand != NULL && operand->kind == SMK_OPERAND_LIST
+                      ? element_row(lowering, &operand->element[i], bits)
+                      : smk_lower_scratch(lowering, bits);
+    }
+}
+
+/* An atomic operation on several registers: a second operation holds their rows. */
+static bool lower_wide_atomic(smk_lowering *lowering)
+{
+    const smk_instruction *instruction = lowering->instruction;
+    const bool vector = instruction->vector > 1, swaps = smk_module_atomic(instruction) == SMK_MODIFIER_CAS;
+    const unsigned first = instruction->result_count,
+                   bits = vector ? smk_module_type_bits((smk_type)instruction->type) : 64;
+    const uint32_t count = vector ? instruction->vector : 2;
+    const smk_operand *operands = instruction->operands;
+    smk_detail *detail = smk_arena_allocate(lowering->arena, 1, sizeof *detail);
+    uint32_t *rows = smk_arena_allocate(lowering->arena, 3 * (size_t)count, sizeof *rows);
+    address at;
+    if (detail == NULL || rows == NULL) {
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
+    }
+    if (!resolve_atomic(lowering, &at)) {
+        return false;
+    }
+    detail->rows = rows;
+    add_rows(lowering, first > 0 ? &operands[0] : NULL, bits, count, rows);
+    add_rows(lowering, &operands[first + (swaps ? 2 : 1)], bits, count, rows + count);
+    if (!vector) {
+        add_rows(lowering, &operands[first + 1], bits, count, rows + 2 * count);
+    }
+    smk_operation *op = smk_lower_emit(lowering, vector ? smk_atomic_run_vector : smk_atomic_run_wide);
+    if (op == NULL || lowering->status != SMK_OK) {
+        return false;
+    }
+    op->d = op->b = op->c = rows[0];
+    op->a = at.row;
+    op->d2 = (uint32_t)at.space;
+    op->element = instruction->type;
+    op->count = (uint32_t)smk_module_atomic(instruction);
+    op->slot = take_slot(lowering);
+    op->u.immediate = at.add;
+    if (!smk_instrument_emit_access(lowering, SMK_ACCESS_ATOMIC, at.space, false,
+                                    smk_module_type_bits((smk_type)instruction->type) / 8 * instruction->vector)) {
+        return false;
+    }
+    smk_operation *held = smk_lower_emit_always(lowering, smk_control_nothing);
+    if (held != NULL) {
+        held->u.detail = detail;
+        held->count = count;
+    }
+    return held != NULL;
+}
+
 static bool lower_atomic(smk_lowering *lowering)
 {
     const smk_instruction *instruction = lowering->instruction;
     bool has_result = instruction->result_count > 0;
     unsigned first = instruction->result_count, bits = smk_operation_row_bits((smk_type)instruction->type);
     address at;
-    if (!resolve(lowering, &instruction->operands[first], (smk_space)instruction->space, &at)) {
-        return false;
+    if (instruction->vector > 1 || instruction->type == SMK_TYPE_B128) {
+        return lower_wide_atomic(lowering);
     }
-    if (at.narrow && !widen(lowering, &at)) {
+    if (!resolve_atomic(lowering, &at)) {
         return false;
-    }
-    if (at.space != SMK_SPACE_GENERIC && at.space != SMK_SPACE_GLOBAL && at.space != SMK_SPACE_SHARED) {
-        return smk_lower_fail(lowering, SMK_PTX, "an atomic operation on memory that is neither global nor shared");
     }
     uint32_t d =
         has_result ? element_row(lowering, &instruction->operands[0], bits) : smk_lower_scratch(lowering, bits);
@@ -292,10 +358,40 @@ static bool window_of(smk_lowering *lowering, smk_space space, uint64_t *window)
     }
 }
 
+/* alloca, stacksave and stackrestore */
+static bool lower_stack(smk_lowering *lowering)
+{
+    enum { ALIGNMENT = 8 };
+    const smk_instruction *instruction = lowering->instruction;
+    const smk_operand *operands = instruction->operands;
+    const unsigned bits = smk_module_type_bits((smk_type)instruction->type);
+    const bool takes = instruction->opcode == SMK_OPCODE_ALLOCA, saves = instruction->opcode == SMK_OPCODE_STACKSAVE;
+    const uint64_t alignment = takes && instruction->operand_count > 2 ? operands[2].bits : ALIGNMENT;
+    const uint32_t a = saves ? 0 : smk_lower_row(lowering, &operands[takes ? 1 : 0], bits, NULL);
+    const uint32_t d = takes || saves ? smk_lower_row(lowering, &operands[0], bits, NULL) : 0;
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > ALIGNMENT_MAX) {
+        return smk_lower_fail(lowering, SMK_PTX, "an alignment of %llu", (unsigned long long)alignment);
+    }
+    smk_operation *op = smk_lower_emit(lowering, takes   ? smk_control_allocate
+                                                 : saves ? smk_control_save_stack
+                                                         : smk_control_restore_stack);
+    if (op == NULL || lowering->status != SMK_OK) {
+        return false;
+    }
+    op->d = d;
+    op->a = a;
+    op->count = bits;
+    op->u.immediate = alignment;
+    return true;
+}
+
 static bool lower_conversion(smk_lowering *lowering)
 {
     const smk_instruction *instruction = lowering->instruction;
     bool asks = instruction->opcode == SMK_OPCODE_ISSPACEP;
+    if (!asks && instruction->opcode != SMK_OPCODE_CVTA) {
+        return lower_stack(lowering);
+    }
     uint64_t window = 0;
     unsigned storage;
     if (!window_of(lowering, (smk_space)instruction->space, &window)) {

@@ -2,6 +2,8 @@
 #include "sim/exec/mma.h"
 #include "sim/lower/lowering.h"
 
+enum { METADATA = 4, SELECTOR = 5, SELECTOR_MASK = 3 }; /* operands of a sparse product */
+
 static bool lower_transposition(smk_lowering *lowering)
 {
     const smk_operand *operand = lowering->instruction->operands;
@@ -31,8 +33,14 @@ bool smk_lower_mma(smk_lowering *lowering)
         return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
     unsigned bits = instruction->type == SMK_TYPE_F64 ? 64 : 32, count = 0;
+    uint32_t selector = 0;
     for (unsigned i = 0; i < instruction->operand_count; i++) {
         const smk_operand *list = &instruction->operands[i];
+        if (i == METADATA) {
+            rows[count++] = smk_lower_row(lowering, list, 32, NULL);
+        } else if (i == SELECTOR) {
+            selector = (uint32_t)list->bits & SELECTOR_MASK;
+        }
         for (uint32_t j = 0; j < list->count; j++) {
             rows[count++] = smk_lower_row(lowering, &list->element[j], bits, NULL);
         }
@@ -42,7 +50,7 @@ bool smk_lower_mma(smk_lowering *lowering)
         return false;
     }
     detail->rows = rows;
-    op->count = smk_mma_flags(instruction);
+    op->count = smk_mma_flags(instruction) | selector << SMK_MMA_SELECTOR_SHIFT;
     op->u.detail = detail;
     return true;
 }

@@ -73,7 +73,9 @@ static bool is_pure(const smk_instruction *instruction)
     case SMK_CLASS_ALU:
     case SMK_CLASS_ADDRESS:
     case SMK_CLASS_MATRIX:
-        return !smk_module_has(instruction, SMK_MODIFIER_CC) && instruction->opcode != SMK_OPCODE_STMATRIX;
+        return !smk_module_has(instruction, SMK_MODIFIER_CC) && instruction->opcode != SMK_OPCODE_STMATRIX &&
+               instruction->opcode != SMK_OPCODE_ALLOCA && instruction->opcode != SMK_OPCODE_STACKSAVE &&
+               instruction->opcode != SMK_OPCODE_STACKRESTORE;
     case SMK_CLASS_STORE:
     case SMK_CLASS_ATOMIC:
     case SMK_CLASS_COPY:

@@ -106,3 +106,64 @@ def test_integers_by_their_definition(opcode):
         total = total.clip(-(1 << 31), (1 << 31) - 1)
     lanes = got.reshape(high, 2, 8, 4).transpose(0, 2, 3, 1).reshape(8 * high, 8)
     assert ((total & 0xFFFFFFFF) == lanes).all()
+
+
+# wmma of elements below 8 bits -------------------------------------------------------------------
+
+
+def write_wmma(kind, layout, words, space, strides):
+    """A product of shape m8n8k32 or m8n8k128: a, b and c are read, and d is written over c."""
+    shape = "m8n8k128" if kind == "b1" else "m8n8k32"
+    before, behind = (f".{words}.popc", "") if kind == "b1" else ("", f".{words}" if words else "")
+    a, b, c = (f", {x}" if x else "" for x in strides)
+    copies = [
+        f"ld.global.u32 %r9, [%rd1+{4 * i}];\nst.shared.u32 [%r8+{4 * i}], %r9;"
+        for i in range(0, 128 if space == "shared" else 0)
+    ]
+    at = ("s", "s+256") if space == "shared" else ("%rd1", "%rd1+256")
+    where = f".{space}" if space else ""
+    lines = [
+        ".shared .align 16 .b8 s[512];",
+        "ld.param.u64 %rd1, [factors];\nld.param.u64 %rd2, [sums];\nmov.u32 %r8, s;",
+        *copies,
+        "bar.sync 0;",
+        f"wmma.load.a.sync.aligned.row.{shape}{where}.{kind} {{%r0}}, [{at[0]}]{a};",
+        f"wmma.load.b.sync.aligned.col.{shape}{where}.{kind} {{%r1}}, [{at[1]}]{b};",
+        f"wmma.load.c.sync.aligned.{layout}.{shape}.global.s32 {{%r2, %r3}}, [%rd2]{c};",
+        f"wmma.mma{before}.sync.aligned.row.col.{shape}.s32.{kind}.{kind}.s32{behind} "
+        "{%r4, %r5}, {%r0}, {%r1}, {%r2, %r3};",
+        f"wmma.store.d.sync.aligned.{layout}.{shape}.global.s32 [%rd2], {{%r4, %r5}}{c};",
+    ]
+    header = ".version 9.0\n.target sm_90\n.address_size 64\n"
+    return build("\n".join(lines), ".param .u64 factors, .param .u64 sums", header=header)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("s4", ""), ("u4", ""), ("s4", "satfinite"), ("b1", "xor"), ("b1", "and")]
+)
+@pytest.mark.parametrize("layout", ["row", "col"])
+@pytest.mark.parametrize("space", ["global", "shared", ""])
+def test_wmma_of_small_elements(kind, words, layout, space, rng):
+    """Strides count elements; without one, rows follow each other."""
+    depth, bits = (128, 1) if kind == "b1" else (32, 4)
+    strides = [2 * depth, 0, 12] if space != "" else [0, 0, 0]
+    factors = rng.integers(0, 1 << 32, 128, dtype=np.uint64).astype(np.uint32)
+    sums = rng.integers(-(1 << 31), 1 << 31, (8, 12 if strides[2] else 8)).astype(np.int32)
+    pitch = (strides[0] or depth) * bits // 32
+    words_of = [factors[: 8 * pitch].reshape(8, pitch), factors[64 : 64 + 8 * depth * bits // 32]]
+    left, right = (
+        unpack(x.reshape(8, -1)[:, : depth * bits // 32], bits, kind == "s4").reshape(8, depth)
+        for x in words_of
+    )
+    if words == "xor":
+        product = (left[:, None] ^ right[None]).sum(-1)
+    else:
+        product = left @ right.T
+    product = product.T if layout == "col" else product
+    total = product + sums[:, :8].astype(np.int64)
+    if words == "satfinite":
+        total = total.clip(-(1 << 31), (1 << 31) - 1)
+    got = sums.copy()
+    launch(write_wmma(kind, layout, words, space, strides), factors, got)
+    assert ((total & 0xFFFFFFFF) == got[:, :8].view(np.uint32)).all()
+    assert (got[:, 8:] == sums[:, 8:]).all()

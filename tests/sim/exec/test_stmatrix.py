@@ -156,7 +156,9 @@ def find(text, held, at):
 def test_check_sees_what_it_stores(rng):
     """Two warps store the same rows; and a warp reads what the other one stores."""
     held, at = np.concatenate([make(rng)[0]] * 2), np.concatenate([make(rng)[1]] * 2)
-    text = write_kernel(4).replace("mov.u32 %r1, %tid.x;", "mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;")
+    text = write_kernel(4).replace(
+        "mov.u32 %r1, %tid.x;", "mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;"
+    )
     kinds = {finding.kind for finding in find(text.replace("bar.sync 0;", ""), held, at)}
     assert "race" in kinds
     rows = (16 * np.arange(32)).astype(np.uint32)
