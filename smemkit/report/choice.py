@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HEADINGS = ("variant", "predicted", "tile", "parts", "kernels", "blocks", "workspace")
 NUMBERS = (1, 3, 5, 6)
 UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
+MEASURED = "9.0"  # the compute capability of the card whose speeds and times are weighed
 SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -129,6 +130,9 @@ class Choice:
     compute_capability : str
     multiprocessors : int
         Of the machine.
+    is_measured : bool
+        Whether what is weighed was measured on a card of its compute capability; else the order is
+        that of an H200, and smemkit.rank predicts another one.
     variant : str or None
         The name of the one that is taken; None where every variant refuses the call.
     candidates : tuple of Candidate
@@ -164,6 +168,11 @@ class Choice:
         found = [Candidate(**row) for row in facts["candidates"]]
         self.candidates = tuple(sorted(found, key=lambda one: -one.speed))
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether what is weighed was measured on a card of the machine's architecture."""
+        return self.compute_capability == MEASURED
+
     def __getitem__(self, variant: str) -> Candidate:
         """The candidate of that name."""
         for one in self.candidates:
@@ -178,6 +187,7 @@ class Choice:
         machine = {
             "compute_capability": self.compute_capability,
             "multiprocessors": self.multiprocessors,
+            "is_measured": self.is_measured,
         }
         candidates = [dataclasses.asdict(one) for one in self.candidates]
         return {
@@ -205,6 +215,13 @@ class Choice:
             return
         first = weighed[0]
         yield f"{first.variant}: {first.summary}."
+        if not self.is_measured:
+            yield (
+                f"No kernel was measured on compute capability {self.compute_capability}, so the "
+                f"order of an H200 is taken. smemkit.rank(smemkit.{self.family}, ..., device=...) "
+                "predicts the order on a card by its name; a call does not, because that takes "
+                "seconds."
+            )
         if first.time_us is None:
             yield "Kernels are compared by their speed on an H200 and by how many blocks they have."
             return

@@ -100,3 +100,14 @@ def test_what_it_does_not_take():
         explain(smemkit.gemm, ones(3, 3), ones(3, 3), devices=[0])
     with pytest.raises(KeyError):
         explain(smemkit.gemm, ones(3, 3), ones(3, 3))["nothing"]
+
+
+def test_a_card_without_measurements_is_named():
+    choice = explain(smemkit.gemm, ones(512, 512), ones(512, 512))
+    assert choice.is_measured and choice.to_dict()["is_measured"]
+    assert "smemkit.rank" not in str(choice)
+    choice.compute_capability = "8.9"
+    assert not choice.is_measured
+    text = " ".join(str(choice).split())
+    assert "No kernel was measured on compute capability 8.9, so the order of an H200" in text
+    assert "smemkit.rank(smemkit.gemm, ..., device=...)" in text
