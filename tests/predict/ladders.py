@@ -90,31 +90,51 @@ def make_product(speed, kernel, threads, tile=(32, 32), plane=False, **options):
     return 2 * SIDE**3 / speed / 1e6, "gemm", kernel, tuple(words), grid, (threads, 1, 1)
 
 
-def list_a6000():
-    """Rungs of S. Boehm's article."""
+A6000_SPEEDS = (309.0, 1986.5, 2980.3, 8474.7, 15971.7, 18237.3, 16213.4, 16459.2, 19721.0, 21779.3)
+RTX_4090_SPEEDS = (
+    673.5,
+    5217.8,
+    6481.4,
+    19308,
+    35636.5,
+    42464.2,
+    36609.9,
+    37057.6,
+    42827.2,
+    45319.9,
+)
+
+
+def list_boehm(speeds):
+    """Rungs of S. Boehm's article, with GFLOP/s of a card."""
     base = {"INDEX": "int", "CHECKED": 0, "DOWN": 0}
     square = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
     wide = base | square | {"TURNED": 1, "WIDE": 1}
     warps = {"BM": 128, "BN": 128, "BK": 16, "TM": 8, "TN": 4, "WM": 64, "WN": 64, "WARP_STEP_N": 4}
     return (
-        ("1, naive", *make_product(309.0, "strided", 32, **base)[:-1], (32, 32, 1)),
-        ("2, coalesced", *make_product(1986.5, "coalesced", 1024, **base | {"DOWN": 1})),
-        ("3, shared memory", *make_product(2980.3, "tiled", 1024, **base | {"DOWN": 1})),
+        ("1, naive", *make_product(speeds[0], "strided", 32, **base)[:-1], (32, 32, 1)),
+        ("2, coalesced", *make_product(speeds[1], "coalesced", 1024, **base | {"DOWN": 1})),
+        ("3, shared memory", *make_product(speeds[2], "tiled", 1024, **base | {"DOWN": 1})),
         (
             "4, 1D tiles of a thread",
-            *make_product(8474.7, "tiled", 512, (64, 64), **base, BM=64, BN=64, BK=8, TM=8, TN=1),
+            *make_product(
+                speeds[3], "tiled", 512, (64, 64), **base, BM=64, BN=64, BK=8, TM=8, TN=1
+            ),
         ),
         (
             "5, 2D tiles of a thread",
-            *make_product(15971.7, "tiled", 256, (128, 128), **base | square),
+            *make_product(speeds[4], "tiled", 256, (128, 128), **base | square),
         ),
-        ("6, vectors", *make_product(18237.3, "tiled", 256, (128, 128), **wide)),
-        ("7, columns permuted", *make_product(16213.4, "tiled", 256, (128, 128), **wide, SPREAD=1)),
-        ("8, columns padded", *make_product(16459.2, "tiled", 256, (128, 128), **wide, PAD=5)),
-        ("9, tuned", *make_product(19721.0, "tiled", 256, (128, 128), **wide | {"BK": 16})),
+        ("6, vectors", *make_product(speeds[5], "tiled", 256, (128, 128), **wide)),
+        (
+            "7, columns permuted",
+            *make_product(speeds[6], "tiled", 256, (128, 128), **wide, SPREAD=1),
+        ),
+        ("8, columns padded", *make_product(speeds[7], "tiled", 256, (128, 128), **wide, PAD=5)),
+        ("9, tuned", *make_product(speeds[8], "tiled", 256, (128, 128), **wide | {"BK": 16})),
         (
             "10, tiles of a warp",
-            *make_product(21779.3, "tiled", 128, (128, 128), **base | warps, TURNED=1, WIDE=1),
+            *make_product(speeds[9], "tiled", 128, (128, 128), **base | warps, TURNED=1, WIDE=1),
         ),
     )
 
@@ -308,7 +328,16 @@ def list_ladders():
             "the table of its repository siboehm/SGEMM_CUDA on GitHub",
             "float32, 4,096 x 4,096 x 4,096",
             functools.partial(make_matrices, numpy.int32),
-            list_a6000(),
+            list_boehm(A6000_SPEEDS),
+        ),
+        Ladder(
+            "sgemm, RTX 4090",
+            "RTX 4090",
+            "S. Boehm's kernels, timed by another author: the README of a repository on GitHub "
+            "that begins with 'Running the kernels on a NVIDIA RTX 4090 (Ada, SM89)'",
+            "float32, 4,096 x 4,096 x 4,096",
+            functools.partial(make_matrices, numpy.int32),
+            list_boehm(RTX_4090_SPEEDS),
         ),
         Ladder(
             "sgemm, RTX 3090",
