@@ -176,6 +176,24 @@ SMK_EXPORT smk_cuda cuCtxEnablePeerAccess(const smk_cuda_context *context, unsig
     return SMK_CUDA_ErrorInvalidDevice; /* there is no other device */
 }
 
+SMK_EXPORT smk_cuda cuCtxDisablePeerAccess(const smk_cuda_context *context)
+{
+    return cuCtxEnablePeerAccess(context, 0);
+}
+
+SMK_EXPORT smk_cuda cuCtxAttach(smk_cuda_context **context, unsigned flags)
+{
+    (void)flags;
+    *context = &only;
+    return SMK_CUDA_Success;
+}
+
+SMK_EXPORT smk_cuda cuProfilerInitialize(const char *settings, const char *output, int mode)
+{
+    (void)settings, (void)output, (void)mode;
+    return SMK_CUDA_Success;
+}
+
 SMK_EXPORT smk_cuda cuDevicePrimaryCtxRetain(smk_cuda_context **context, int device)
 {
     *context = &only;

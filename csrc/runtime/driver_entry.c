@@ -4,6 +4,7 @@
 #endif
 
 #include "runtime/driver.h"
+#include "runtime/missing.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -90,16 +91,16 @@ SMK_EXPORT smk_cuda cuGetErrorString(smk_cuda code, const char **text)
     return known;
 }
 
-/* The newest of the functions of a name: that without a number, or with the largest. */
+/* The newest of the functions of a name that are here: that without a number, or with the largest. */
 static void *find_newest(void *library, const char *name)
 {
     char numbered[NAME_BYTES];
     void *found = NULL;
     for (int version = VERSION_LAST; version > 1 && found == NULL; version--) {
         (void)snprintf(numbered, sizeof numbered, "%s_v%d", name, version);
-        found = dlsym(library, numbered);
+        found = smk_missing_has(numbered) ? NULL : dlsym(library, numbered);
     }
-    return found != NULL ? found : dlsym(library, name);
+    return found != NULL || smk_missing_has(name) ? found : dlsym(library, name);
 }
 
 static void *find_entry(const char *name, int version)

@@ -141,6 +141,20 @@ COPY_ASYNC(cuMemcpyDtoDAsync_v2, SMK_COPY_ON_DEVICE)
 #undef COPY
 #undef COPY_ASYNC
 
+/* There is one device: contexts of both ends are of it. */
+SMK_EXPORT smk_cuda cuMemcpyPeer(void *target, const void *to, const void *source, const void *from, size_t bytes)
+{
+    (void)to, (void)from;
+    return cuMemcpyDtoD_v2(target, source, bytes);
+}
+
+SMK_EXPORT smk_cuda cuMemcpyPeerAsync(void *target, const void *to, const void *source, const void *from, size_t bytes,
+                                      smk_cuda_stream_handle stream)
+{
+    (void)to, (void)from;
+    return cuMemcpyDtoDAsync_v2(target, source, bytes, stream);
+}
+
 enum { END_HOST = 1, END_ARRAY = 3 };
 
 static smk_cuda find_end(const smk_driver_end *end, size_t width, size_t height, char **address, size_t *pitch)
@@ -219,6 +233,11 @@ static smk_cuda fill(void *target, size_t pitch, unsigned value, unsigned elemen
     SMK_EXPORT smk_cuda cuMemsetD2D##bits##_v2(void *target, size_t pitch, type value, size_t width, size_t height)    \
     {                                                                                                                  \
         return fill(target, pitch, value, (bits) / 8, width, height, NULL);                                            \
+    }                                                                                                                  \
+    SMK_EXPORT smk_cuda cuMemsetD2D##bits##Async(void *target, size_t pitch, type value, size_t width, size_t height,  \
+                                                 smk_cuda_stream_handle stream)                                        \
+    {                                                                                                                  \
+        return fill(target, pitch, value, (bits) / 8, width, height, stream);                                          \
     }
 FILL(8, unsigned char)
 FILL(16, unsigned short)

@@ -36,6 +36,12 @@ WIDTH = 100
 NAME_WIDTH = 60
 # CuPy compiles to PTX, and leaves out the kernels that nvcc has compiled into it.
 CUPY = {"CUPY_COMPILE_WITH_PTX": "1", "CUPY_ACCELERATORS": ""}
+# PyCUDA asks nvcc for machine code, kernel.cubin: the last of two such words counts, so that the
+# file has PTX. With a cache it would preprocess by the same words.
+PYCUDA = {
+    "PYCUDA_DEFAULT_NVCC_FLAGS": "-ptx -lineinfo -o kernel.cubin",
+    "PYCUDA_DISABLE_CACHE": "1",
+}
 COLUMNS = (
     ("launches", None),
     ("warp instructions", "instructions.warp"),
@@ -128,7 +134,7 @@ def check_program(path: Path) -> None:
 
 def make_environment(options: Options, report: str) -> dict[str, str]:
     """The variables under which the loader finds the stand-in, and what that is asked for."""
-    variables = CUPY | dict(os.environ)
+    variables = CUPY | PYCUDA | dict(os.environ)
     libraries = sorted(map(str, FOLDER.glob("libcudart.so.*")), reverse=True)  # CUDA 13 first
     present = variables.get("LD_LIBRARY_PATH")
     variables["LD_LIBRARY_PATH"] = f"{FOLDER}:{present}" if present else str(FOLDER)

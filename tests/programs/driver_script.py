@@ -75,15 +75,38 @@ def link(source):
     return linked
 
 
+def check_missing():
+    """What is not here refuses calls, and is not given out as an entry."""
+    entry, found = pointer(), number()
+    code = driver.cuGetProcAddress_v2(
+        b"cuMemCreate", ctypes.byref(entry), 13000, 0, ctypes.byref(found)
+    )
+    assert code == 500 and found.value == 1 and not entry
+    assert driver.cuMemCreate(None, size(1), None, ctypes.c_uint64(0)) == 801
+
+
+def launch_by_steps(function, memory, blocks):
+    """As before CUDA 4: the function keeps what its launch takes."""
+    must("cuFuncSetBlockShape", function, 32, 1, 1)
+    must("cuFuncSetSharedSize", function, 16)
+    must("cuParamSetSize", function, 12)
+    must("cuParamSetv", function, 0, ctypes.byref(memory), 8)
+    must("cuParamSeti", function, 8, 5)
+    assert call("cuParamSetv", function, 4095, ctypes.byref(memory), 8) == 1
+    must("cuLaunchGrid", function, blocks, 1)
+
+
 def run(extra):
-    """What the kernel writes; `extra`: its parameters lie in one buffer."""
+    """What the kernel writes; `extra`: its parameters lie in one buffer, or are set one by one."""
     module, function, memory = pointer(), pointer(), pointer()
     must("cuModuleLoadData", ctypes.byref(module), link(SOURCE))
     must("cuModuleGetFunction", ctypes.byref(function), module, b"advance")
     must("cuMemAlloc", ctypes.byref(memory), size(4 * COUNT))
     must("cuMemsetD32", memory, 7, size(COUNT))
-    blocks = COUNT // 32 + (len(sys.argv) > 1)
-    if extra:
+    blocks = COUNT // 32 + (len(sys.argv) > 1 and sys.argv[1] == "fault")
+    if extra == "steps":
+        launch_by_steps(function, memory, blocks)
+    elif extra:
         packed = (ctypes.c_uint64 * 2)(memory.value, 5)
         length = size(12)
         words = [1, ctypes.addressof(packed), 2, ctypes.addressof(length), 0]
@@ -92,7 +115,8 @@ def run(extra):
         values = [ctypes.c_uint64(memory.value), ctypes.c_uint32(5)]
         parameters = (pointer * 2)(*(ctypes.addressof(value) for value in values))
         more = None
-    must("cuLaunchKernel", function, blocks, 1, 1, 32, 1, 1, 0, None, parameters, more)
+    if extra != "steps":
+        must("cuLaunchKernel", function, blocks, 1, 1, 32, 1, 1, 0, None, parameters, more)
     must("cuCtxSynchronize")
     out = (ctypes.c_uint32 * COUNT)()
     must("cuMemcpyDtoH", out, memory, size(4 * COUNT))
@@ -109,7 +133,8 @@ def main():
     must("cuCtxSetCurrent", context)
     must("cuCtxGetCurrent", ctypes.byref(current))
     assert context.value == current.value
-    for extra in (False, True):
+    check_missing()
+    for extra in (False, True, "steps"):
         assert run(extra) == [3 * i + 5 for i in range(COUNT)]
     print("right")
 
