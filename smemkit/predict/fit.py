@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .. import _core
+from .registers import is_packaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,13 +35,19 @@ def demand_capability(what: str, needed: str, card: Card) -> None:
 
 
 def demand_fit(facts: Mapping[str, Any], card: Card) -> None:
-    """BackendError or SharedMemoryError for a counted launch that the card cannot run."""
+    """BackendError or SharedMemoryError for a counted launch that the card cannot run.
+
+    The package compiles each of its kernels for the oldest architecture that can run it. PTX of
+    others names the one that they happened to be compiled for, which says less: only that of an
+    architecture's own features ("sm_90a") runs nowhere else.
+    """
     kernel = facts["kernel"]
     target = TARGET.search(facts["ptx"])
     if target is not None:
         digits, kind = target.groups()
         needed = f"{digits[:-1]}.{digits[-1]}"
-        demand_capability(kernel, needed, card)
+        if is_packaged(kernel):
+            demand_capability(kernel, needed, card)
         if kind == "a" and needed != card.compute_capability:
             raise _core.BackendError(
                 f"{kernel} runs on compute capability {needed} alone (its PTX is for "

@@ -26,6 +26,11 @@ def _assemble(ptx: str) -> dict[str, int]:
     return find_registers(ptx)[0]
 
 
+def is_packaged(entry: str) -> bool:
+    """Whether the package has a kernel of that name."""
+    return entry in _collect_usage()
+
+
 def count_registers(entry: str, ptx: str, capability: str) -> int | None:
     """Registers of a thread in machine code for a compute capability; None where nobody can tell.
 

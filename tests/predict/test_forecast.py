@@ -155,6 +155,9 @@ def test_a_kernel_predicts_itself():
     module = smemkit.RawModule(kernel.ptx)
     again = module.get_function(kernel.name).predict(grid, block, args, device="t4")
     assert again.time_ms == pytest.approx(found.time_ms, rel=0.05)
+    ptx = kernel.ptx.replace(kernel.name, "mine").replace(".target sm_75", ".target sm_90")
+    mine = smemkit.RawKernel(ptx, "mine").predict(grid, block, args, device="t4")
+    assert mine.low_ms < found.time_ms < mine.high_ms, "its target says nothing of what it needs"
     with pytest.raises(smemkit.ArgumentError, match="the table of cards has no"):
         kernel.predict(grid, block, args, device="voodoo 2")
     with pytest.raises(TypeError):

@@ -124,6 +124,12 @@ def test_device_functions_need_no_driver():
     assert "return value * value" in {line.text for line in report.lines}
 
 
+def test_time_on_a_card():
+    x = numpy.arange(100, dtype="float32")
+    found = smemkit.from_numba(kernels.squares)[1, 128].predict(x, device="t4")
+    assert found.card.name == "T4" and found.low_ms < found.time_ms < found.high_ms
+
+
 needs_compiler = pytest.mark.skipif(
     not (compile.find_nvrtc() or compile.find_nvcc()),
     reason="needs NVRTC: pip install 'smemkit[nvrtc]'",

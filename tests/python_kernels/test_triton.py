@@ -89,6 +89,12 @@ CASES = {
 }
 
 
+def test_time_on_a_card(rng):
+    grid, args, words, _ = CASES["total"](rng)
+    found = smemkit.from_triton(kernels.total)[grid].predict(*args, **words, device="rtx 4090")
+    assert found.card.name == "RTX 4090" and found.low_ms < found.time_ms < found.high_ms
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_result_and_lines(name, rng):
     """Values are NumPy's, nothing is found, and accesses count for lines that make some."""
