@@ -6,17 +6,27 @@
 static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
                       odd_b)                                                                                           \
-    {#variant, part, 4, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a, odd_b},
+    {#variant, part,  4,    128, rows,  columns, depth, shared_bytes, resident,                                        \
+     start,    alone, busy, end, odd_a, odd_b,   0.0,   0.0},
 #define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end,     \
                              odd_a, odd_b)                                                                             \
-    {#variant, part, 8, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a, odd_b},
+    {#variant, part,  8,    128, rows,  columns, depth, shared_bytes, resident,                                        \
+     start,    alone, busy, end, odd_a, odd_b,   0.0,   0.0},
+#define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
+                          odd_b, last, each)                                                                           \
+    {"fma", part,  4,    threads, rows,  columns, depth, shared_bytes, resident,                                       \
+     start, alone, busy, end,     odd_a, odd_b,   last,  each},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
+#undef SMK_GEMM_FMA_TILE
 };
 
 /* Of an H200, in bytes a microsecond: its memory; and its L2 cache, which holds most partial sums. */
 static const double MEMORY_PACE = 4.2e6, CACHE_PACE = 2.0e6;
+
+/* How many times as long blocks of fma take for the operands' bytes: few of them are on their way at a time. */
+static const double FMA_READS = 1.3;
 
 /* A launch that adds partial sums, in microseconds. */
 static const double ADD_START = 2.6;
@@ -92,17 +102,20 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double alone = steps * tile->alone * (1.0 + odd) * rounds;
     const double busy = steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
     const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
-    const double read = smk_gemm_model_bytes(smk_gemm_model_read(request));
+    const double read = smk_gemm_model_bytes(smk_gemm_model_read(request)) * (tile->last > 0 ? FMA_READS : 1.0);
     const double slower = alone > busy ? alone : busy;
+    const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
+    const double add = tile->last > 0 && parts.count > 1 ? tile->last + all * tile->each * tiles_each
+                                                         : smk_gemm_model_add(request, parts.count);
     return tile->start + (slower > read ? slower : read) +
            tile->end * (rounds > each / resident ? rounds : each / resident) + smk_gemm_model_bytes(item * elements) +
-           smk_gemm_model_add(request, parts.count);
+           add;
 }
 
 static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step,
                       smk_gemm_choice *best)
 {
-    const smk_gemm_parts parts = smk_plan_gemm_cut(request, 1, wanted, PART_LEAST, step);
+    const smk_gemm_parts parts = smk_plan_gemm_cut(request, 1, wanted, PART_LEAST, step > 0 ? step : tile->depth);
     const double time_us = predict(request, tile, parts);
     if (best->tile == NULL || time_us < best->time_us) {
         *best = (smk_gemm_choice){tile, parts, time_us};

@@ -8,10 +8,11 @@
 typedef struct smk_gemm_tile {
     const char *variant, *part;
     size_t bytes; /* of the elements that it was measured with: for others k is cut into no parts */
+    uint32_t threads;
     int64_t rows, columns, depth;
     size_t shared_bytes;
     int64_t resident;
-    double start, alone, busy, end, odd_a, odd_b;
+    double start, alone, busy, end, odd_a, odd_b, last, each; /* last: 0 where a launch adds the sums of parts */
 } smk_gemm_tile;
 
 /* What a plan of tiles takes. */
@@ -21,7 +22,8 @@ typedef struct smk_gemm_choice {
     double time_us; /* predicted, without what comes before the tiles */
 } smk_gemm_choice;
 
-/* The tile of the variant, and the parts of k, with the shortest predicted time. Parts are multiples of `step`.
+/* The tile of the variant, and the parts of k, with the shortest predicted time. Parts are multiples of `step`,
+ * or of the tile's depth where step is 0.
  * There is one part where the tiles were measured with other elements. tile is NULL where no grid holds the shape. */
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step);
 

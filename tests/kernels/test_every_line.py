@@ -33,7 +33,7 @@ PARTS = {"m": 40, "k": 3000, "n": 36}
 SIZES = {
     **{
         f"gemm/{name}": (PARTS,)
-        for name in ("direct", "dmma", "split_k", "tensor", "tf32", "tuned")
+        for name in ("direct", "dmma", "fma", "split_k", "stream_k", "tensor", "tf32", "tuned")
     },
     "gemm/vector": ({"m": 1, "k": 4200, "n": 512},),
     "gemm/short_k": ({"m": 500, "k": 4, "n": 500},),

@@ -41,7 +41,7 @@ def test_predicted_times_are_near_the_measured_ones(measured, monkeypatch):
 PLAIN = [
     ((4096, 4096, 4096), ["tuned"]),
     ((8192, 8192, 8192), ["tuned"]),
-    ((256, 256, 256), ["direct"]),
+    ((256, 256, 256), ["fma"]),
     ((1, 16384, 16384), ["vector"]),
     ((16384, 16384, 1), ["vector"]),
     ((4096, 2, 4096), ["short_k"]),

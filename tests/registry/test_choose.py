@@ -163,9 +163,9 @@ def test_nothing_to_do(made):
 # {what kind of product: shapes; the rows of gemm that may be taken for float32 on an H200}
 KINDS = {
     "large": ([(4096, 4096, 4096), (1024, 1024, 1024), (4095, 1021, 4097)], {"tuned"}),
-    # direct's 8 blocks of one step, and tiled16's 16 of four: 4.4 us each, by prediction
-    "tiny": ([(64, 64, 64)], {"direct", "tiled16"}),
-    "small": ([(200, 200, 200), (300, 100, 250)], {"direct"}),
+    "tiny": ([(64, 64, 64)], {"fma"}),
+    "small": ([(200, 200, 200), (300, 100, 250), (256, 256, 256)], {"fma"}),
+    "odd": ([(1929, 73, 87), (162, 42, 841), (477, 10, 572)], {"fma"}),
     "long": ([(128, 65536, 128), (64, 4096, 4096), (9, 20000, 16)], {"direct"}),
     "thin": ([(1, 4096, 4096), (4096, 4096, 1), (4, 8192, 8192), (8192, 8192, 3)], {"vector"}),
     "short": ([(3000, 2, 4000), (5, 3, 7), (10000, 1, 300)], {"short_k"}),

@@ -1,0 +1,353 @@
+// gemm / fma
+//
+// What     c[row][col] = sum over i of a[row][i] * b[i][col]; a is (m, k), b is (k, n), c is (m, n), row-major, or any
+//          arrays of these shapes: their strides are parameters.
+// Idea     Tensor cores want each float32 cut into parts, which takes instructions for each element that is read. Where
+//          tiles are small, k is short, or rows are odd, that takes longer than the multiply-adds that it saves. So
+//          here are the ideas of gemm/warp_tiled and gemm/async for small tiles of many shapes, in one launch.
+//          - A lane makes TM x TN elements, in rows and columns that lie apart by the lanes, so that a warp reads
+//            neighbours. It reads four k of a row at once, and four columns of a row of b.
+//          - Groups of warps (SLICES) go over parts of each staged step, and add their sums at the end, in order: a
+//            small tile has as many warps as a large one.
+//          - Copies have 16 bytes where the operand's rows allow it, else 8 or 4. Each loop over stages has one place
+//            that copies: the first pass of a launch over its code takes longer than the products of a small tile.
+//          - Where there are few tiles, k is cut into parts. The block that draws the last ticket of a tile adds the
+//            sums of all parts, always in their order, and leaves tickets and sums 0, as the next call wants them.
+//          - One launch makes a stack of products, as many tiles more.
+// Differs  from gemm/direct: multiply-adds instead of tensor cores, and no second launch.
+// Claims   shared.load.conflicts = 0
+// Length   more than an exhibit has: it is the fast one for products of middle size, and has tiles of many shapes.
+// Source   as gemm/warp_tiled; slices as in NVIDIA's CUTLASS; measured on an H200
+
+extern __shared__ float4 gemm_fma_staged[];
+
+// What a launch works on: a stack of products; c is (m, n) for each.
+struct gemm_fma_call {
+    const float *a, *b;
+    float *c, *sums;
+    unsigned *tickets;
+    long long m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack;
+};
+
+// How many neighbours can be copied at once: 0 where they do not lie side by side.
+static __device__ __forceinline__ int gemm_fma_measure_width(const float *from, long long step, long long step_along)
+{
+    const long long odd = (long long)((size_t)from / 4) | step;
+    return step_along != 1 ? 0 : odd % 4 == 0 ? 4 : odd % 2 == 0 ? 2 : 1;
+}
+
+// A warp's lanes stand in LANES_M rows, each makes TM x TN elements; WARPS_M x WARPS_N warps make a block's tile, and
+// there are so many of them for each of SLICES parts of a staged step of DEPTH k.
+template <int DEPTH, int LANES_M, int TM, int TN, int WARPS_M, int WARPS_N, int SLICES, int STAGES>
+struct gemm_fma_tile {
+    static constexpr int LANES_N = 32 / LANES_M, BM = LANES_M * TM * WARPS_M, BN = LANES_N * TN * WARPS_N;
+    static constexpr int THREADS = 32 * WARPS_M * WARPS_N * SLICES, SLICE = DEPTH / SLICES;
+
+    // Rows of the staged operands are longer by 16 bytes: reads of neighbouring rows then take different banks.
+    static constexpr int PITCH_A = DEPTH + 4, PITCH_B = BN + 4, WORDS = BM * PITCH_A + DEPTH * PITCH_B;
+    static constexpr int PITCH = BN + 4; // of sums
+
+    // Copies LINES lines of LENGTH elements, V at a time, and zeros behind the first `lines` and `length`. Element x of
+    // line y lies at from[y * step + x * step_along], and goes to word y * to_step + x * to_along.
+    template <int LINES, int LENGTH, int ACROSS, int V>
+    static __device__ __forceinline__ void copy(unsigned to, int to_step, int to_along, const float *from,
+                                                long long step, long long step_along, int lines, int length)
+    {
+        constexpr int DOWN = THREADS / ACROSS;
+#pragma unroll
+        for (int first = 0; first < LENGTH; first += ACROSS * V) {
+            const int x = first + threadIdx.x % ACROSS * V, y = threadIdx.x / ACROSS;
+            const int bytes = length - x >= V ? 4 * V : length > x ? 4 * (length - x) : 0;
+            const float *at = from + y * step + x * step_along;
+            const unsigned to_at = to + (y * to_step + x * to_along) * 4;
+#pragma unroll 8
+            for (int j = 0; j < LINES; j += DOWN) {
+                if (LINES % DOWN != 0 && y + j >= LINES)
+                    break;
+                const int here = y + j < lines ? bytes : 0;
+                if constexpr (V == 4)
+                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to_at + j * to_step * 4),
+                                 "l"(at), "r"(here)
+                                 : "memory");
+                else
+                    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to_at + j * to_step * 4),
+                                 "l"(at), "r"(here), "n"(4 * V)
+                                 : "memory");
+                at += DOWN * step;
+            }
+        }
+    }
+
+    // Copies LINES lines of LENGTH elements of an operand by the widest copies that it allows; and where its lines lie
+    // across memory, elements of 8 neighbouring lines.
+    template <int LINES, int LENGTH>
+    static __device__ __forceinline__ void stage(unsigned to, int pitch, const float *from, long long step,
+                                                 long long step_along, int lines, int length)
+    {
+        switch (gemm_fma_measure_width(from, step, step_along)) {
+        case 4:
+            copy<LINES, LENGTH, LENGTH / 4, 4>(to, pitch, 1, from, step, 1, lines, length);
+            break;
+        case 2:
+            copy<LINES, LENGTH, LENGTH / 2, 2>(to, pitch, 1, from, step, 1, lines, length);
+            break;
+        case 1:
+            copy<LINES, LENGTH, LENGTH, 1>(to, pitch, 1, from, step, 1, lines, length);
+            break;
+        default:
+            copy<LENGTH, LINES, (LINES < 8 ? LINES : 8), 1>(to, 1, pitch, from, step_along, step, length, lines);
+        }
+    }
+
+    // What a block makes: a tile of a product, whose first element is (row, col), and a part of k.
+    struct place {
+        long long row, col, first_k, end_k, tile;
+        float *c;
+    };
+
+    // Finds the block's tile, in order down the columns of a band of tiles, and its part of k.
+    static __device__ __forceinline__ place find_place(gemm_fma_call &g, long long item)
+    {
+        constexpr unsigned GROUP = BM < 512 ? 512 / BM : 1;
+        const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
+        const unsigned part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
+        const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
+        const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
+        const long long first = part * g.part_k, tiles = (long long)tiles_m * tiles_n;
+        g.a += item * g.a_stack;
+        g.b += item * g.b_stack;
+        g.tickets += item * tiles + order;
+        g.sums += (item * tiles + order) * g.parts * (BM * BN);
+        return {(long long)(band + in_band % band_tiles) * BM,
+                (long long)(in_band / band_tiles) * BN,
+                first,
+                first + g.part_k < g.k ? first + g.part_k : g.k,
+                part,
+                g.c + item * g.m * g.n};
+    }
+
+    // Adds to the sums what a slice of a staged step makes.
+    static __device__ __forceinline__ void multiply(float (&sum)[TM][TN], const float *a, const float *b)
+    {
+#pragma unroll
+        for (int q = 0; q < SLICE; q += 4) {
+            float4 x[TM];
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+                x[r] = *reinterpret_cast<const float4 *>(a + r * LANES_M * PITCH_A + q);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                float4 y[TN / 4];
+#pragma unroll
+                for (int j = 0; j < TN / 4; ++j)
+                    y[j] = *reinterpret_cast<const float4 *>(b + (q + i) * PITCH_B + j * 4 * LANES_N);
+#pragma unroll
+                for (int e = 0; e < TM * TN; ++e)
+                    sum[e / TN][e % TN] += reinterpret_cast<const float *>(&x[e / TN])[i] *
+                                           reinterpret_cast<const float *>(&y[e % TN / 4])[e % 4];
+            }
+        }
+    }
+
+    // Where k has parts: the last block that has put its sums of a tile adds those of all parts.
+    static __device__ __forceinline__ void finish(const gemm_fma_call &g, const place &at)
+    {
+        __shared__ bool is_last;
+
+        // Whoever sees the block's ticket sees its sums.
+        __threadfence();
+
+        // All threads' sums are in memory before the ticket is drawn.
+        __syncthreads();
+        if (threadIdx.x == 0)
+            is_last = atomicInc(g.tickets, unsigned(g.parts) - 1) == unsigned(g.parts) - 1; // and makes it 0
+
+        // All threads must know whether it is the last one.
+        __syncthreads();
+        if (!is_last)
+            return;
+        __threadfence();
+        float4 *const sums = reinterpret_cast<float4 *>(g.sums);
+#pragma unroll 1
+        for (int e = threadIdx.x; e < BM * BN / 4; e += THREADS) {
+            float4 sum = {};
+#pragma unroll 8
+            for (int part = 0; part < g.parts; ++part) {
+                const float4 x = __ldcg(sums + part * (BM * BN / 4) + e);
+                sum = make_float4(sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w);
+            }
+#pragma unroll 8
+            for (int part = 0; part < g.parts; ++part)
+                sums[part * (BM * BN / 4) + e] = float4{};
+            const long long row = at.row + e * 4 / BN, col = at.col + e * 4 % BN;
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                if (row < g.m && col + i < g.n)
+                    at.c[row * g.n + col + i] = reinterpret_cast<const float *>(&sum)[i];
+        }
+    }
+
+    static __device__ __forceinline__ void run(gemm_fma_call g)
+    {
+        const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
+        if (item >= g.stack)
+            return;
+        const place at = find_place(g, item);
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, slice = warp / (WARPS_M * WARPS_N);
+        const int my_row = warp % WARPS_M * (LANES_M * TM) + lane / LANES_N;
+        const int my_col = warp / WARPS_M % WARPS_N * (LANES_N * TN) + lane % LANES_N * 4;
+        const int rows = g.m - at.row < BM ? int(g.m - at.row) : BM, cols = g.n - at.col < BN ? int(g.n - at.col) : BN;
+        const int depth = int(at.end_k - at.first_k), steps = (depth + DEPTH - 1) / DEPTH;
+        const unsigned to = (unsigned)__cvta_generic_to_shared(gemm_fma_staged);
+        const float *from_a = g.a + at.row * g.a_row + at.first_k * g.a_col;
+        const float *from_b = g.b + at.first_k * g.b_row + at.col * g.b_col;
+        float sum[TM][TN] = {};
+        int slot = 0, free_slot = 0;
+#pragma unroll 1
+        for (int step = 1 - STAGES; step < steps; ++step) {
+            if (step >= 0) {
+                asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+
+                // The step was copied by all threads: none may read it before the last has waited for its part. And
+                // that before it was read by all: none may overwrite it before the last has read.
+                __syncthreads();
+            }
+            const int next = step + STAGES - 1; // a group each; behind the last step they are empty
+            if (next < steps) {
+                const unsigned here = to + free_slot * (WORDS * 4);
+                stage<BM, DEPTH>(here, PITCH_A, from_a, g.a_row, g.a_col, rows, depth - next * DEPTH);
+                stage<DEPTH, BN>(here + BM * PITCH_A * 4, PITCH_B, from_b, g.b_row, g.b_col, depth - next * DEPTH,
+                                 cols);
+                from_a += DEPTH * g.a_col;
+                from_b += DEPTH * g.b_row;
+                free_slot = free_slot + 1 == STAGES ? 0 : free_slot + 1;
+            }
+            asm volatile("cp.async.commit_group;" ::: "memory");
+            if (step < 0)
+                continue;
+            const float *const staged = reinterpret_cast<const float *>(gemm_fma_staged) + slot * WORDS;
+            multiply(sum, staged + my_row * PITCH_A + slice * SLICE,
+                     staged + BM * PITCH_A + slice * SLICE * PITCH_B + my_col);
+            slot = slot + 1 == STAGES ? 0 : slot + 1;
+        }
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+
+        // What is staged was read by all: none may put sums there before the last has read.
+        __syncthreads();
+        float *const sums = reinterpret_cast<float *>(gemm_fma_staged);
+#pragma unroll
+        for (int e = 0; e < TM * TN; e += 4)
+            *reinterpret_cast<float4 *>(sums + (slice * BM + my_row + e / TN * LANES_M) * PITCH + my_col +
+                                        e % TN * LANES_N) =
+                make_float4(sum[e / TN][e % TN], sum[e / TN][e % TN + 1], sum[e / TN][e % TN + 2],
+                            sum[e / TN][e % TN + 3]);
+
+        // All sums must be there before any is read.
+        __syncthreads();
+        const bool is_part = g.parts > 1;
+        float *const partial = g.sums + at.tile * (BM * BN);
+#pragma unroll 4
+        for (int e = threadIdx.x; e < BM * BN; e += THREADS) {
+            const int row = e / BN, col = e % BN;
+            float x = sums[row * PITCH + col];
+#pragma unroll
+            for (int other = 1; other < SLICES; ++other)
+                x += sums[(other * BM + row) * PITCH + col];
+            if (is_part)
+                partial[e] = x;
+            else if (row < rows && col < cols)
+                at.c[(at.row + row) * g.n + at.col + col] = x;
+        }
+        if (is_part)
+            finish(g, at);
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+    gemm_fma_low(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                 long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                 unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+                 long long b_stack)
+{
+    gemm_fma_tile<64, 4, 4, 4, 1, 1, 4, 3>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 5)
+    gemm_fma_thin(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                  unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+                  long long b_stack)
+{
+    gemm_fma_tile<32, 8, 4, 4, 1, 1, 4, 3>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_fma_column(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                    unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+                    long long a_stack, long long b_stack)
+{
+    gemm_fma_tile<32, 32, 4, 4, 1, 1, 4, 3>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3)
+    gemm_fma_row(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                 long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                 unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+                 long long b_stack)
+{
+    gemm_fma_tile<32, 1, 1, 4, 1, 1, 8, 4>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3)
+    gemm_fma_rows4(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                   unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+                   long long a_stack, long long b_stack)
+{
+    gemm_fma_tile<64, 1, 4, 4, 1, 1, 8, 2>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2)
+    gemm_fma_rows8(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                   unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+                   long long a_stack, long long b_stack)
+{
+    gemm_fma_tile<32, 1, 8, 4, 1, 1, 8, 3>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+    gemm_fma_wide(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                  unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+                  long long b_stack)
+{
+    gemm_fma_tile<32, 8, 4, 8, 1, 2, 2, 3>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+    gemm_fma_large(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                   unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+                   long long a_stack, long long b_stack)
+{
+    gemm_fma_tile<16, 4, 8, 4, 2, 2, 1, 4>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+    gemm_fma(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m, long long k,
+             long long n, long long a_row, long long a_col, long long b_row, long long b_col, unsigned *tickets,
+             float *sums, long long part_k, long long parts, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_fma_tile<64, 8, 4, 8, 1, 1, 4, 2>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}

@@ -1,0 +1,66 @@
+"""gemm by multiply-adds in one launch: tiles of all shapes, operands of all layouts, parts of k."""
+
+import numpy as np
+import pytest
+from sim.check.altered import OF_PART
+from support import shapes
+
+import smemkit
+
+TILES = OF_PART["gemm/fma"]
+
+
+def spell(part):
+    return "_".join(name for name in ("gemm_fma", part, "float32") if name)
+
+
+@pytest.mark.parametrize("part", TILES)
+def test_each_tile(part, machine, rng, monkeypatch):
+    """Of operands that lie along memory or across it; whole numbers are exact."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "1")
+    for sizes in TILES[part]:
+        m, k, n = sizes["m"], sizes["k"], sizes["n"]
+        a, b = shapes.integers(rng, (m, k), "f4"), shapes.integers(rng, (k, n), "f4")
+        plan = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")["fma"]
+        assert [launch[0] for launch in plan.launches] == [spell(part)] and plan.parts == 1
+        for turn_a in (False, True):
+            for turn_b in (False, True):
+                x, y = (
+                    smemkit.asarray(np.ascontiguousarray(one.T), backend=machine).T
+                    if turn
+                    else smemkit.asarray(one, backend=machine)
+                    for one, turn in ((a, turn_a), (b, turn_b))
+                )
+                assert np.array_equal(smemkit.asnumpy(smemkit.gemm(x, y, variant="fma")), a @ b)
+
+
+def test_the_last_block_adds_the_parts(machine, rng):
+    """One launch; tickets and sums are 0 again for the next call, whatever its shape."""
+    for m, k, n in [(40, 3000, 36), (130, 2100, 3), (3, 4001, 250), (65, 1999, 67)]:
+        a, b = shapes.integers(rng, (m, k), "f4", 3), shapes.integers(rng, (k, n), "f4", 3)
+        plan = smemkit.explain_choice(smemkit.gemm, a, b, backend=machine)["fma"]
+        assert plan.parts > 1 and len(plan.launches) == 1 and plan.workspace_bytes > 0
+        for _ in range(2):
+            assert np.array_equal(smemkit.gemm(a, b, variant="fma", backend=machine), a @ b)
+
+
+@pytest.mark.parametrize("shape", [(33, 75, 35), (70, 1030, 5)])
+def test_sums_are_near(shape, machine, rng):
+    m, k, n = shape
+    a, b = shapes.normal(rng, (m, k), "f4"), shapes.normal(rng, (k, n), "f4")
+    a[1, 2], b[3, 1] = np.inf, np.nan
+    got = smemkit.gemm(a, b, variant="fma", backend=machine)
+    with np.errstate(invalid="ignore"):
+        exact, size = a.astype("f8") @ b, np.abs(a.astype("f8")) @ np.abs(b)
+    finite = np.isfinite(size)
+    assert np.array_equal(got[~finite], exact[~finite].astype("f4"), equal_nan=True)
+    error = np.abs(got[finite] - exact[finite])
+    assert finite.any() and not finite.all() and np.isfinite(error).all()
+    assert (error <= k * np.finfo("f4").eps * size[finite]).all()
+
+
+def test_one_launch_makes_a_stack(machine, rng):
+    a, b = shapes.integers(rng, (5, 33, 70), "f4"), shapes.integers(rng, (5, 70, 37), "f4")
+    plan = smemkit.explain_choice(smemkit.gemm, a, b, backend=machine)["fma"]
+    assert plan.repeats == 1 and len(plan.launches) == 1
+    assert np.array_equal(smemkit.gemm(a, b, variant="fma", backend=machine), a @ b)
