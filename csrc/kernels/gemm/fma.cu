@@ -264,89 +264,89 @@ struct gemm_fma_tile {
 };
 
 extern "C" __global__ void __launch_bounds__(128, 4)
-    gemm_fma_low(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                 long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                 unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
-                 long long b_stack)
+gemm_fma_low(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+             long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+             unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+             long long b_stack)
 {
     gemm_fma_tile<64, 4, 4, 4, 1, 1, 4, 3>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 5)
-    gemm_fma_thin(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                  unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
-                  long long b_stack)
+gemm_fma_thin(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+              long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+              unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+              long long b_stack)
 {
     gemm_fma_tile<32, 8, 4, 4, 1, 1, 4, 3>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
-    gemm_fma_column(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                    unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
-                    long long a_stack, long long b_stack)
+gemm_fma_column(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+                long long a_stack, long long b_stack)
 {
     gemm_fma_tile<32, 32, 4, 4, 1, 1, 4, 3>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3)
-    gemm_fma_row(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                 long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                 unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
-                 long long b_stack)
+gemm_fma_row(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+             long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+             unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+             long long b_stack)
 {
     gemm_fma_tile<32, 1, 1, 4, 1, 1, 8, 4>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3)
-    gemm_fma_rows4(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                   unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
-                   long long a_stack, long long b_stack)
+gemm_fma_rows4(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+               long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+               unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+               long long a_stack, long long b_stack)
 {
     gemm_fma_tile<64, 1, 4, 4, 1, 1, 8, 2>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
-    gemm_fma_rows8(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                   unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
-                   long long a_stack, long long b_stack)
+gemm_fma_rows8(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+               long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+               unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+               long long a_stack, long long b_stack)
 {
     gemm_fma_tile<32, 1, 8, 4, 1, 1, 8, 3>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
-    gemm_fma_wide(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                  unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
-                  long long b_stack)
+gemm_fma_wide(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+              long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+              unsigned *tickets, float *sums, long long part_k, long long parts, long long stack, long long a_stack,
+              long long b_stack)
 {
     gemm_fma_tile<32, 8, 4, 8, 1, 2, 2, 3>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
-    gemm_fma_large(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                   unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
-                   long long a_stack, long long b_stack)
+gemm_fma_large(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+               long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+               unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+               long long a_stack, long long b_stack)
 {
     gemm_fma_tile<16, 4, 8, 4, 2, 2, 1, 4>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
-    gemm_fma(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m, long long k,
-             long long n, long long a_row, long long a_col, long long b_row, long long b_col, unsigned *tickets,
-             float *sums, long long part_k, long long parts, long long stack, long long a_stack, long long b_stack)
+gemm_fma(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m, long long k,
+         long long n, long long a_row, long long a_col, long long b_row, long long b_col, unsigned *tickets,
+         float *sums, long long part_k, long long parts, long long stack, long long a_stack, long long b_stack)
 {
     gemm_fma_tile<64, 8, 4, 8, 1, 1, 4, 2>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
