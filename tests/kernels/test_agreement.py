@@ -45,7 +45,8 @@ def test_variants_agree(dtype, rng):
     results = [
         smemkit.gemm(a, b, variant=variant, backend=name)
         for variant, accepted in KERNELS
-        if accepted == dtype and variant not in ("vector", "direct", "dmma", "fma", "tuned", "stream_k")
+        if accepted == dtype
+        and variant not in ("vector", "direct", "dmma", "fma", "tuned", "stream_k")
         for name in ("sim", "cuda")
     ]
     for result in results[1:]:

@@ -20,7 +20,7 @@ VARIANTS = tuple(dict.fromkeys(name for name, _ in KERNELS))
 TYPE = {name: facts["dtypes"][0] for name, facts in smemkit.variants("gemm").items()}
 
 # Those that add in the order of k. Others sum parts of numbers on tensor cores, or several parts
-# of a sum: test_gemm_tuned.py, test_gemm_direct.py, test_gemm_fma.py and test_gemm_dmma.py have them.
+# of a sum: test_gemm_tuned.py, and those of direct, fma and dmma, have them.
 OTHER_ORDER = {
     ("tuned", "float32"),
     ("direct", "float32"),

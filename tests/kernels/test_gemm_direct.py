@@ -84,7 +84,9 @@ def test_what_has_no_parts(value, shape, machine, rng):
     assert not np.array_equal(got[5], got[6], equal_nan=True)
 
 
-@pytest.mark.parametrize("variant", ["direct", "dmma", "fma", "tuned", "vector", "split_k", "stream_k"])
+@pytest.mark.parametrize(
+    "variant", ["direct", "dmma", "fma", "tuned", "vector", "split_k", "stream_k"]
+)
 @pytest.mark.parametrize("shape", LONG)
 def test_parts_of_k(variant, shape, machine, rng):
     """Integers are exact, however they are added; and two runs give the same bits."""
