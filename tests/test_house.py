@@ -434,6 +434,7 @@ def test_gemm_exhibits_round_once_a_step():
         "direct",
         "dmma",
         "vector",
+        "fma",
         "split_k",
         "stream_k",
         "tensor",
