@@ -1,5 +1,6 @@
 #include "sim/exec/access.h"
 
+#include "sim/code/bits.h"
 #include "sim/code/isa.h"
 #include "sim/exec/block.h"
 
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 480 };
+enum { MESSAGE_BYTES = 480, LOCAL_WORD = 4 };
 
 smk_element smk_access_element(smk_type type, unsigned row_bits)
 {
@@ -248,22 +249,27 @@ smk_space smk_access_settle(smk_space space, uint64_t *address)
     }
 }
 
-/* Checks an access of one lane; true where it is valid. */
+/* Fails the warp for an access of one lane that is misaligned or out of bounds. Out of line: check() needs no stack. */
+SMK_NEVER_INLINE bool refuse(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
+                             unsigned bytes, smk_access_kind kind)
+{
+    char text[2 * MESSAGE_BYTES];
+    const bool misaligned = address % bytes != 0;
+    if (misaligned) {
+        smk_access_describe_alignment(warp, op, space, address, bytes, kind, text, sizeof text);
+    } else {
+        smk_access_describe_bounds(warp, op, space, address, bytes, kind, text, sizeof text);
+    }
+    (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, misaligned ? SMK_MISALIGNED : SMK_OUT_OF_BOUNDS, "%s", text);
+    return false;
+}
+
+/* Checks an access of one lane of a power of two of bytes; true where it is valid. */
 static bool check(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
                   unsigned bytes, uint64_t limit, smk_access_kind kind)
 {
-    char text[2 * MESSAGE_BYTES];
-    if (address % bytes != 0) {
-        smk_access_describe_alignment(warp, op, space, address, bytes, kind, text, sizeof text);
-        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED, "%s", text);
-        return false;
-    }
-    if (address > limit || bytes > limit - address) {
-        smk_access_describe_bounds(warp, op, space, address, bytes, kind, text, sizeof text);
-        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_OUT_OF_BOUNDS, "%s", text);
-        return false;
-    }
-    return true;
+    const bool good = (address & (bytes - 1)) == 0 && address <= limit && bytes <= limit - address;
+    return good || refuse(warp, op, lane, space, address, bytes, kind);
 }
 
 unsigned char *smk_access_host_address(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
@@ -298,7 +304,7 @@ unsigned char *smk_access_host_address(smk_warp *warp, const smk_operation *op, 
 /* Local memory is laid out word by word: the same word of all lanes is a row. */
 static unsigned char *local_byte(const smk_warp_control *control, unsigned lane, uint64_t address)
 {
-    return control->local + (address / 4 * SMK_WARP_SIZE + lane) * 4 + address % 4;
+    return control->local + (address / LOCAL_WORD * SMK_WARP_SIZE + lane) * LOCAL_WORD + address % LOCAL_WORD;
 }
 
 bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
@@ -310,8 +316,11 @@ bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane
         if (!check(warp, op, lane, space, address, bytes, control->local_top, SMK_ACCESS_LOAD)) {
             return false;
         }
-        for (unsigned i = 0; i < bytes; i++) {
-            ((unsigned char *)to)[i] = *local_byte(control, lane, address + i);
+        if (bytes < LOCAL_WORD) { /* in one word, as it is aligned */
+            memcpy(to, local_byte(control, lane, address), bytes);
+        }
+        for (unsigned i = 0; i + LOCAL_WORD <= bytes; i += LOCAL_WORD) {
+            memcpy((unsigned char *)to + i, local_byte(control, lane, address + i), LOCAL_WORD);
         }
         return true;
     }
@@ -340,8 +349,11 @@ bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lan
         if (!check(warp, op, lane, space, address, bytes, control->local_top, SMK_ACCESS_STORE)) {
             return false;
         }
-        for (unsigned i = 0; i < bytes; i++) {
-            *local_byte(control, lane, address + i) = ((const unsigned char *)from)[i];
+        if (bytes < LOCAL_WORD) {
+            memcpy(local_byte(control, lane, address), from, bytes);
+        }
+        for (unsigned i = 0; i + LOCAL_WORD <= bytes; i += LOCAL_WORD) {
+            memcpy(local_byte(control, lane, address + i), (const unsigned char *)from + i, LOCAL_WORD);
         }
         return true;
     }

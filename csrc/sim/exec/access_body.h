@@ -425,6 +425,25 @@ SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_op
     return access_far(warp, op, store, space, narrow);
 }
 
+/* Local memory at addresses that differ by lane, or of elements narrower than a word: one word or a part of it. */
+SMK_NEVER_INLINE const smk_operation *access_local_far(smk_warp *warp, const smk_operation *op, bool store,
+                                                       const target *at)
+{
+    const uint32_t mask = smk_operation_mask(warp, op);
+    const smk_element element = (smk_element)op->element;
+    const unsigned bytes = bytes_of(element), word = sizeof(uint32_t);
+    uint64_t target_offset[SMK_WARP_SIZE]; /* kept, as a destination may be the row of addresses */
+    if (op->count != 1 || bytes > word || !inside(warp, op, false, mask, PATTERN_ANY, bytes, at)) {
+        return smk_access_lanes(warp, op, SMK_SPACE_LOCAL, false, store, mask);
+    }
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+        const uint64_t address = target_offset_at(warp, op, false, i, at->add);
+        target_offset[i] = (address / word * SMK_WARP_SIZE + i) * word + address % word;
+    }
+    move_far(warp, op->d, store, mask, element, at->host, target_offset);
+    return op + 1;
+}
+
 /* Local memory at one address for all lanes, the usual access to a thread's own array: whole rows. */
 SMK_ALWAYS_INLINE const smk_operation *access_local(smk_warp *warp, const smk_operation *op, bool store)
 {
@@ -440,7 +459,7 @@ SMK_ALWAYS_INLINE const smk_operation *access_local(smk_warp *warp, const smk_op
     bool whole = element == SMK_ELEMENT_U32_32 || element == SMK_ELEMENT_U64_64;
     if (!whole || classify(warp, op, false, mask, total) != PATTERN_UNIFORM
         || !inside(warp, op, false, mask, PATTERN_UNIFORM, total, &at)) {
-        return smk_access_lanes(warp, op, SMK_SPACE_LOCAL, false, store, mask);
+        return access_local_far(warp, op, store, &at);
     }
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
     uint64_t target_offset = target_offset_at(warp, op, false, smk_bits_first(mask), at.add);
