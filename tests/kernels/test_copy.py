@@ -184,3 +184,34 @@ def test_large_transposes_of_three_axes(steps, machine):
     d = smemkit.asarray(spread((40, 5, 300), "f4"), backend=machine)
     view = d[tuple(slice(None, None, step) for step in steps)].T
     assert np.array_equal(smemkit.asnumpy(view.copy()), x.T)
+
+
+# Transposes, which launch the kernels on the simulator, too ---------------------------------------
+
+# Rows that end in each of a thread's elements; tiles that end in each of its rows.
+ENDS = [((3, 2, n), (1, 0, 2)) for n in (301, 601, 901, 1101)]
+ENDS += [((2, m, n), (0, 2, 1)) for m, n in ((70, 41), (17, 19), (33, 130), (129, 61), (130, 200))]
+SIDES = (2, 3, 2, 1, 3, 2, 3, 2)  # 1: this axis is none of the layout
+
+
+def turn_all(rank, *long):
+    """(shape, axes): as many short axes in reverse, then long ones in their place."""
+    return SIDES[:rank] + long, (*reversed(range(rank)), *range(rank, rank + len(long)))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16"])
+def test_transposes_are_clean(dtype):
+    for shape, axes in ENDS:
+        x = spread(shape, dtype)
+        report = smemkit.check(smemkit.transpose, x, axes, backend="sim")
+        assert report, f"{shape}\n{report}"
+        assert np.array_equal(report.result, x.transpose(axes)), shape
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16"])
+def test_transposes_of_many_axes(dtype):
+    for rank in range(2, 9):
+        for shape, axes in (turn_all(rank), turn_all(rank - 1, 257), turn_all(rank - 2, 17, 35)):
+            axes = (*axes[:-2], axes[-1], axes[-2]) if shape[-1] == 35 else axes
+            x = spread(shape, dtype)
+            assert np.array_equal(smemkit.transpose(x, axes, backend="sim"), x.transpose(axes))

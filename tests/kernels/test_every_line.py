@@ -36,7 +36,7 @@ SIZES = {
         for name in ("direct", "dmma", "fma", "split_k", "stream_k", "tensor", "tf32", "tuned")
     },
     "gemm/vector": ({"m": 1, "k": 4200, "n": 512},),
-    "gemm/short_k": ({"m": 500, "k": 4, "n": 500},),
+    "gemm/short_k": ({"m": 500, "k": 7, "n": 500}, {"m": 500, "k": 3, "n": 500}),
     "transpose/vectorized": ({"m": 128, "n": 128},),
 }
 SECTION = 1024 * 12_288  # elements of float32 that a section of scan/single_pass has
@@ -190,14 +190,18 @@ def turn_axes():
 
 
 def copy_far_elements():
-    """The first block of array/copy, of more elements than 31 bits count."""
-    count = 1 << 32
+    """The first block of array/copy, of more elements than 31 bits count, along 8 axes."""
+    lengths = (1 << 24, 1, 2, 2, 4, 2, 4, 8)
+    count = int(np.prod(lengths))
     fields = [("length", "i8", 8), ("to", "i8", 8), ("from", "i8", 8), ("rank", "i4")]
     layout = np.zeros((), np.dtype(fields, align=True))
-    layout["length"][0], layout["to"][0], layout["from"][0], layout["rank"] = count, 1, 2, 1
-    x, out = np.arange(2048, dtype="uint32"), np.zeros(1024, "uint32")
+    x, out = np.arange(2048, dtype="uint32").reshape(lengths[1:] + (2,)), np.zeros(1024, "uint32")
+    layout["length"], layout["rank"] = lengths, len(lengths)
+    layout["from"][1:] = np.array(x.strides[:-1]) // x.itemsize
+    target = out.reshape(lengths[:0:-1]).T
+    layout["to"][1:] = np.array(target.strides) // out.itemsize
     smemkit.kernel("array", "copy", "uint32")(1, 256, (out, x, count, layout[()]), backend="sim")
-    equal(out, x[::2])
+    equal(target, x[..., 0])
 
 
 def launch_probes():

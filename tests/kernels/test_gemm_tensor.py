@@ -49,6 +49,16 @@ def test_integers_bit_for_bit(variant, dtype, machine, rng):
         assert (a == before[0]).all() and (b == before[1]).all()
 
 
+@each_type
+def test_large_tiles_with_columns_to_spare(dtype, rng, monkeypatch):
+    """Tiles that a machine of one multiprocessor takes, the last warps of which have no columns."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "1")
+    a, b = draw(rng, (128, 96), dtype), draw(rng, (96, 206), dtype)
+    report = smemkit.profile(smemkit.gemm, a, b, variant="tensor", backend="sim")
+    assert report.launches[-1].kernel == f"gemm_tensor_{dtype}"
+    assert np.array_equal(report.result, exact(a, b))
+
+
 def test_whole_range_of_int8(machine, rng):
     a, b = (rng.integers(-128, 128, shape).astype("int8") for shape in ((70, 400), (400, 130)))
     assert np.array_equal(smemkit.gemm(a, b, backend=machine), a.astype(int) @ b.astype(int))
