@@ -166,6 +166,7 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "gemm/tuned": (multiply_no_numbers,),
     "gemm/direct": (multiply_no_numbers, lambda name: multiply_transposed(name, "float32")),
     "gemm/dmma": (lambda name: multiply_transposed(name, "float64"),),
+    "gemm/fma": (lambda name: multiply_transposed(name, "float32"),),
     "gemm/vector": (multiply_a_column,),
     "reduce_axis/panel": (reduce_long_axes,),
     "reduce_axis/strip": (reduce_long_axes,),
