@@ -191,18 +191,25 @@ def turn_axes():
 
 
 def copy_far_elements():
-    """The first block of array/copy, of more elements than 31 bits count, along 8 axes."""
-    lengths = (1 << 24, 1, 2, 2, 4, 2, 4, 8)
-    count = int(np.prod(lengths))
+    """The first block of array/copy, of more elements than 31 bits count: many axes, a long one."""
     fields = [("length", "i8", 8), ("to", "i8", 8), ("from", "i8", 8), ("rank", "i4")]
-    layout = np.zeros((), np.dtype(fields, align=True))
-    x, out = np.arange(2048, dtype="uint32").reshape(lengths[1:] + (2,)), np.zeros(1024, "uint32")
-    layout["length"], layout["rank"] = lengths, len(lengths)
-    layout["from"][1:] = np.array(x.strides[:-1]) // x.itemsize
-    target = out.reshape(lengths[:0:-1]).T
-    layout["to"][1:] = np.array(target.strides) // out.itemsize
-    smemkit.kernel("array", "copy", "uint32")(1, 256, (out, x, count, layout[()]), backend="sim")
-    equal(target, x[..., 0])
+    layout = np.zeros(2, np.dtype(fields, align=True))
+    lengths = (1 << 24, 2, 2, 2, 2, 2, 4, 8)
+    for dtype in ("uint8", "uint16", "uint32", "uint64", "complex128"):
+        x = np.arange(2048).astype(dtype).reshape(lengths[1:] + (2,))
+        outs = np.zeros((2, 1024), dtype)
+        turned = outs[0].reshape(lengths[:0:-1]).T
+        layout["rank"] = 8, 1
+        layout["length"][0], layout["length"][1, 0] = lengths, (1 << 32) + 8
+        layout["from"][0, 1:] = np.array(x.strides[:-1]) // x.itemsize
+        layout["to"][0, 1:] = np.array(turned.strides) // x.itemsize
+        layout["from"][1, 0], layout["to"][1, 0] = 2, 1
+        kernel = smemkit.kernel("array", "copy", dtype)
+        for out, how in zip(outs, layout, strict=True):
+            count = int(np.prod(how["length"][: how["rank"]]))
+            kernel(1, 256, (out, x, count, how), backend="sim")
+        equal(turned, x[..., 0])
+        equal(outs[1], x.ravel()[::2])
 
 
 def launch_probes():
