@@ -196,6 +196,25 @@ def ptx(*_):
     return "\n".join(parts)
 
 
+def instructions(*_):
+    """Every instruction of the PTX ISA: whether it runs, and which of its forms do not."""
+    table_ = "ptx/unsupported.def"
+    sources = {row["id"]: row["source"] for row in read_rows(table_, "SMK_PTX_FEATURE")}
+    refused_forms = {}
+    for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM"):
+        if row["operands"].startswith("! "):
+            form = demanded(row["words"]) + demanded(row["types"])
+            refused_forms.setdefault(row["id"], []).append(form)
+    rows = {
+        row["spelling"]: ["yes", ", ".join(map(code, refused_forms.get(row["id"], ())))]
+        for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")
+    }
+    for row in read_rows(table_, "SMK_PTX_UNSUPPORTED_OPCODE"):
+        rows[row["spelling"]] = ["no", escape(sources[row["feature"]])]
+    cells = [[code(name), *rows[name]] for name in sorted(rows)]
+    return table(("instruction", "runs", "but not"), cells)
+
+
 def special(*_):
     rows = read_rows("ptx/special.def", "SMK_PTX_SPECIAL")
     return table(("register", "bits"), [[code(row["spelling"]), row["bits"]] for row in rows])
@@ -393,6 +412,7 @@ LISTS = {
         findings,
         errors,
         ptx,
+        instructions,
         special,
         refused,
         headers,

@@ -121,11 +121,9 @@ Limits
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
-  - sums of floats by wmma that saturate (mma_sync with satf), which PTX 6.3 took away: leave satf
-    out
-  - floats of 6 and 4 bits and scales (cuda_fp6.h, cuda_fp4.h), and products of them or of sparse
-    8-bit floats: compile with the option -arch=compute_90, where the headers convert them by
-    integers
+  - products of floats of 6 and 4 bits, scaled ones and those of sparse 8-bit floats, matrices of
+    bytes for them in ldmatrix and stmatrix, and random rounding (cvt.rs): convert the factors to
+    half precision, and multiply those
   - cudaMalloc and cudaFree in a kernel: call malloc and free there
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one

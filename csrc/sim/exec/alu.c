@@ -152,9 +152,11 @@ static bool is_convertible(smk_type type)
             type != SMK_TYPE_S16X2);
 }
 
-static bool is_float8(smk_type type)
+/* Pairs of floats of at most 8 bits. */
+static bool is_small_float(smk_type type)
 {
-    return type == SMK_TYPE_E4M3X2 || type == SMK_TYPE_E5M2X2;
+    return type == SMK_TYPE_E4M3X2 || type == SMK_TYPE_E5M2X2 || type == SMK_TYPE_E2M3X2 || type == SMK_TYPE_E3M2X2 ||
+           type == SMK_TYPE_E2M1X2 || type == SMK_TYPE_UE8M0X2;
 }
 
 static smk_handler find_convert(alu_key key, const unsigned storage_bits[SMK_OPERANDS_MAX])
@@ -163,7 +165,7 @@ static smk_handler find_convert(alu_key key, const unsigned storage_bits[SMK_OPE
     const smk_type from = (smk_type)key.source;
     size_t row = SMK_ALU_COUNT;
 
-    if (is_float8(to) || is_float8(from)) {
+    if (is_small_float(to) || is_small_float(from)) {
         row = find_exact(key);
         return row == SMK_ALU_COUNT ? NULL : clone_current()[row];
     }

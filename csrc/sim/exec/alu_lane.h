@@ -189,6 +189,31 @@ SMK_INLINE uint16_t pack_half_float8(uint32_t halves, bool e5m2, bool relu)
                            relu);
 }
 
+/* Two numbers of 6 bits in bytes, or of 4 bits in one byte. */
+SMK_INLINE uint16_t pack_small(double high, double low, unsigned digits, int bias, bool relu)
+{
+    return (uint16_t)(smk_narrow_small(high, digits, bias, relu) << (digits == 1 ? 4 : 8) |
+                      smk_narrow_small(low, digits, bias, relu));
+}
+
+SMK_INLINE uint16_t pack_half_small(uint32_t halves, unsigned digits, int bias, bool relu)
+{
+    return pack_small((double)smk_widen_f16((uint16_t)(halves >> 16)), (double)smk_widen_f16((uint16_t)halves), digits,
+                      bias, relu);
+}
+
+SMK_INLINE uint32_t unpack_small(uint16_t packed, unsigned digits, int bias, bool relu)
+{
+    const uint16_t high = smk_widen_small((uint32_t)packed >> (digits == 1 ? 4 : 8), digits, bias);
+    const uint16_t low = smk_widen_small(packed, digits, bias);
+    return relu ? (uint32_t)relu_f16(high) << 16 | relu_f16(low) : (uint32_t)high << 16 | low;
+}
+
+SMK_INLINE uint16_t pack_scales(uint32_t high, uint32_t low, bool up, bool satfinite)
+{
+    return (uint16_t)(smk_narrow_scale(high, up, satfinite) << 8 | smk_narrow_scale(low, up, satfinite));
+}
+
 SMK_INLINE uint32_t unpack_float8(uint16_t bytes, bool e5m2, bool relu)
 {
     const uint16_t high = smk_widen_float8((uint8_t)(bytes >> 8), e5m2), low = smk_widen_float8((uint8_t)bytes, e5m2);

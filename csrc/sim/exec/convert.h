@@ -256,6 +256,40 @@ SMK_INLINE uint16_t smk_widen_float8(uint8_t byte, bool e5m2)
     return (uint16_t)(e5m2 ? byte << 8 : sign | (magnitude < 8 ? subnormal : wide));
 }
 
+/* Floats of 6 and 4 bits (e2m3, e3m2, e2m1), which have neither infinities nor NaN: `digits` behind the point, and two
+ * or three bits of exponent. Numbers beyond the largest become it; a NaN becomes the largest positive one. */
+SMK_INLINE uint32_t smk_narrow_small(double x, unsigned digits, int bias, bool relu)
+{
+    const uint32_t most = digits == 1 ? 0x7 : 0x1f, sign = smk_bits_f64(x) >> 63 != 0 ? most + 1 : 0;
+    const uint64_t rounded = smk_round_bits(x, digits, bias, SMK_ROUND_NEAREST);
+    return x != x ? most : relu && sign != 0 ? 0 : (rounded > most ? most : (uint32_t)rounded) | sign;
+}
+
+/* Such a float as f16, which holds each of them; bits above it are ignored. */
+SMK_INLINE uint16_t smk_widen_small(uint32_t bits, unsigned digits, int bias)
+{
+    const uint32_t most = digits == 1 ? 0x7 : 0x1f, field = (bits & most) >> digits;
+    const uint32_t fraction = bits & ((1U << digits) - 1), sign = (bits & (most + 1)) != 0 ? 0x8000 : 0;
+    const double scale = smk_float_f64((uint64_t)((int)(field != 0 ? field : 1) - bias - (int)digits + 1023) << 52);
+    const uint32_t significand = fraction | (field != 0 ? 1U << digits : 0);
+    return (uint16_t)(smk_narrow_f16((double)significand * scale, SMK_ROUND_NEAREST, false) | sign);
+}
+
+/* A scale: the exponent alone of the magnitude of a single float, toward zero or up. */
+SMK_INLINE uint32_t smk_narrow_scale(uint32_t single, bool up, bool satfinite)
+{
+    const uint32_t magnitude = single & UINT32_C(0x7fffffff), infinity = UINT32_C(0x7f800000);
+    const bool more = up && (magnitude & UINT32_C(0x7fffff)) != 0 && magnitude > UINT32_C(0x400000);
+    const uint32_t exponent = (magnitude >> 23) + (more && magnitude < infinity ? 1 : 0);
+    return satfinite && exponent == 0xff && magnitude <= infinity ? 0xfe : exponent;
+}
+
+/* A scale as bf16: 2^-127 is a subnormal number. */
+SMK_INLINE uint32_t smk_widen_scale(uint32_t scale)
+{
+    return scale == 0xff ? 0x7fff : scale == 0 ? 0x0040 : scale << 7;
+}
+
 /* A double as a float, rounded to odd: the last bit is set where the float is not exact. */
 SMK_INLINE float smk_odd_f32(double x)
 {
