@@ -1,6 +1,7 @@
 """Probes: what their kernels compute, what their headers claim, and what the functions report."""
 
 import dataclasses
+import itertools
 import json
 import re
 
@@ -223,6 +224,14 @@ def test_claims(variant):
         for dtype in types:
             counted = launch("profile", variant, dtype, **sizes).counters[counter]
             assert counted == value, f"{counter} {dtype} {sizes}"
+
+
+@pytest.mark.parametrize("variant", ["row", "row_padded", "column", "column_padded"])
+def test_walks_read_in_every_round(variant):
+    """What they read cancels out, four tiles of one number each: so reads are counted, too."""
+    for dtype, rounds in itertools.product(KERNELS[variant]["dtypes"], (0, 1, 3, 4, 5)):
+        counted = launch("profile", variant, dtype, rounds=rounds).counters
+        assert counted["shared.load.instructions"] == 2 * 8 * 4 * rounds
 
 
 @pytest.mark.parametrize("variant", KERNELS)
