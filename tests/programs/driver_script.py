@@ -55,6 +55,9 @@ def check_device():
     must("cuDeviceGetAttribute", ctypes.byref(major), 75, 0)
     assert count.value == 1 and b"smemkit" in name.value and major.value == 9
     assert call("cuDeviceGetName", name, 64, 1) == 101
+    files = number(1)  # an attribute that the driver alone has, of what is not here
+    must("cuDeviceGetAttribute", ctypes.byref(files), 103, 0)
+    assert files.value == 0
     entry, found = pointer(1), number()
     code = driver.cuGetProcAddress_v2(
         b"cuNothing", ctypes.byref(entry), 13000, 0, ctypes.byref(found)
