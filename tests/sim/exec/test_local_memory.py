@@ -24,7 +24,7 @@ def launch_in_warps(body):
 
 @pytest.mark.parametrize(("kind", "size"), [("u8", 1), ("s16", 2), ("u32", 4), ("u64", 8)])
 def test_local_memory_at_addresses_that_differ_by_lane(kind, size):
-    """Odd lanes store behind the others, and all read what they wrote; one lane leaves the array."""
+    """One lane uses another half of the array than the rest; then a store leaves the array."""
     wide = "rd5" if kind == "u64" else "r5"
     body = f"""
     .local .align 8 .b8 own[512];
