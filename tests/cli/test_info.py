@@ -10,7 +10,7 @@ from smemkit.__main__ import main
 PTX = """.version 9.0
 .target sm_90
 .address_size 64
-.func inner() { alloca.u32 r, 8; }
+.func inner() { multimem.u32 r, 8; }
 .visible .entry _Z5scaleIfEvPT_() { griddepcontrol.wait; ret; }
 .visible .entry tile() { .shared .b32 t[256]; .reg .b32 r; ld.shared.u32 r, [t]; ret; }
 .visible .entry bad() { call inner; ret; }
@@ -36,7 +36,7 @@ def test_refused_and_ignored(write, capsys):
     assert lines["tile"].split()[1:] == ["kernel", "-", "1,024", "0"]
     assert lines["scale<float>"].split()[-2:] == ["0", "0"]
     assert "ignored, as no result depends on it: griddepcontrol" in output
-    assert "refused: bad calls inner: 'alloca' is not supported" in output
+    assert "refused: bad calls inner: 'multimem' is not supported" in output
     assert "registers" in output.splitlines()[-1]
 
 
@@ -59,7 +59,7 @@ def test_json(write, tmp_path, capsys):
     assert [row["kind"] for row in functions.values()] == ["kernel"] * 3 + ["function"]
     assert functions["tile"]["shared_bytes"] == 1024 and functions["tile"]["refused"] is None
     assert functions["_Z5scaleIfEvPT_"]["ignored"] == ["griddepcontrol"]
-    assert functions["bad"]["ptx_line"] == 7 and "alloca" in functions["bad"]["refused"]
+    assert functions["bad"]["ptx_line"] == 7 and "multimem" in functions["bad"]["refused"]
 
 
 def test_cuda_c(write, capsys):
