@@ -15,6 +15,9 @@ from .options import add_seed, output_or_stdout, whole
 from .profile import CallOptions, add_call_options, make_call
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..predict import Prediction, Ranking
     from ._types import Commands
 
 
@@ -74,7 +77,7 @@ def run(chosen: PredictOptions) -> int:
     """Predicts, prints, and returns the exit status."""
     cards = [smemkit.card(name) for name in chosen.device or ["h200"]]
     call = make_call(chosen)
-    function = smemkit.predict
+    function: Callable[..., Prediction | Ranking] = smemkit.predict
     if chosen.rank:
         if call.keywords.pop("variant", None) != "auto":
             raise UsageError("--rank compares the variants of a family: name one alone, as gemm")
