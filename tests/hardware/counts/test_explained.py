@@ -1,18 +1,22 @@
 """Explanations of differences that machine code can confirm without a GPU."""
 
+import itertools
 import json
 import re
 import tempfile
+import zlib
 from pathlib import Path
 
+import numpy
 import pytest
 from hardware.counts import regenerate_counts
 from hardware.counts.explained import CHOSEN, EXPLAINED, GUARDED, POLLED, SPILLED, STRAY
+from sim.check.altered import altered, sample_words
 from support import disassemble
 
 import smemkit
 from smemkit import _core
-from smemkit.bench import ncu
+from smemkit.bench import ncu, workloads
 
 PACKAGE = Path(smemkit.__file__).parent
 ENTRY = re.compile(r"^\s*Function : (\w+)$")
@@ -225,6 +229,54 @@ def test_stray_wavefronts_are_few(rows):
             assert 0 <= pair["ncu"] - pair["sim"] <= few, f"{kernel} ({row['case']}): {counter}"
             compared += 1
     assert compared >= 2
+
+
+def sink_indices(text):
+    """The PTX with each read of a second index behind the branch that compares values alone."""
+    read = re.compile(r"\s*ld\.shared\.u64 \s*(%rd\d+), ")
+    made, held, moved = [], None, 0
+    for line in text.splitlines():
+        found = read.match(line)
+        if found:
+            made += [] if held is None else [held[0]]
+            held = line, found[1]
+            continue
+        if held and (held[1] in line or re.match(r"\$L|\s*(st|ld)\.", line)):
+            made.append(held[0])
+            held = None
+        made.append(line)
+        if held and "@%p" in line and " bra " in line:
+            made.append(held[0])
+            held, moved = None, moved + 1
+    return "\n".join(made) + "\n", moved
+
+
+@pytest.mark.parametrize("part", ["strip", "panel"])
+def test_sunk_indices(part, rows):
+    """What SUNK_INDEX says gives the hardware's counts."""
+    text, moved = sink_indices(smemkit.ptx("reduce_axis", part))
+    assert moved > 10
+    recorded = {(row["kernel"], row["case"]): row["counters"] for row in rows}
+    dtype, compared, different = "float32", 0, 0
+    with altered("reduce_axis", part, text) as core:
+        for op, (number, sizes) in itertools.product(
+            ("argmax", "argmin"), enumerate(workloads.list_sizes("reduce_axis"))
+        ):
+            chosen = {"op": op}
+            seed = zlib.crc32(repr(("reduce_axis", sizes, dtype, chosen)).encode())
+            random = numpy.random.RandomState(seed)
+            sample = workloads.make_sample("reduce_axis", sizes, dtype, random, chosen)
+            counters = recorded.get((sample.entry(part), sample.label))
+            if counters is None:
+                continue  # not yet counted on hardware, or of another operation alone
+            words = sample_words(sample, part)
+            launch = smemkit.profile(core.reduce_axis, *sample.arrays, **words).launches[0]
+            for what in ("instructions", "wavefronts", "conflicts"):
+                pair = counters[f"shared.load.{what}"]
+                assert launch.counters[f"shared.load.{what}"] == pair["ncu"], (sample.label, number)
+                different += pair["sim"] != pair["ncu"]
+                compared += 1
+    assert different >= 2 or compared == 0
 
 
 def test_listings_are_read():
