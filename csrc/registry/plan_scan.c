@@ -9,6 +9,12 @@ enum { ALIGNMENT = 256 };
  * 32 groups. */
 enum { TILE_BYTES = 256 * 192, TILE_BYTES_WIDE = 256 * 128, FAN = 32 };
 
+/* Its part `small` has tiles of 128 bytes a thread, up to as many as a multiprocessor runs at a time. */
+enum { TILE_BYTES_SMALL = 256 * 128, TILES_SMALL = 3 };
+
+/* The bytes that an H200 reads and writes while one more launch begins. */
+enum { RELAUNCH_BYTES = 1 << 23 };
+
 /* x, out. */
 enum { OPERAND_X, OPERAND_OUT };
 
@@ -102,6 +108,10 @@ smk_status smk_plan_scan_levels(const smk_request *request, smk_plan *plan, smk_
         add_step(request, &all, block, level - 1, false, &made);
     }
     made.workspace_bytes = (uint64_t)all.bytes;
+    if (made.step_count > 1) {
+        const double bytes = 2.0 * (double)request->dimensions[0] * (double)request->item_bytes;
+        made.efficiency = bytes / (bytes + (double)(made.step_count - 1) * RELAUNCH_BYTES);
+    }
     *plan = made;
     return SMK_OK;
 }
@@ -114,12 +124,15 @@ smk_status smk_plan_scan_single_pass(const smk_request *request, smk_plan *plan,
     smk_request results = *request;
     const char *type = smk_registry_result(request->family, request->choice, request->type);
     results.item_bytes = strcmp(type, "int64") == 0 ? sizeof(int64_t) : request->item_bytes; /* sums of int32 too */
-    smk_status status =
-        smk_plan_persistent(&results, results.item_bytes == 8 ? TILE_BYTES_WIDE : TILE_BYTES, 0, &made, error);
+    const int64_t result_bytes = (int64_t)results.item_bytes, count = request->machine->multiprocessors;
+    const int64_t tile_bytes = result_bytes == 8 ? TILE_BYTES_WIDE : TILE_BYTES;
+    const bool is_small = request->dimensions[0] <= TILES_SMALL * count * (TILE_BYTES_SMALL / result_bytes);
+    smk_status status = smk_plan_persistent(&results, is_small ? TILE_BYTES_SMALL : tile_bytes, 0, &made, error);
     if (status != SMK_OK || made.step_count == 0) {
         *plan = made;
         return status;
     }
+    made.step[0].part = is_small ? "small" : NULL;
     const int64_t tiles = (int64_t)made.step[0].grid.x;
     const int64_t groups = smk_plan_divide_up(tiles, FAN), sections = smk_plan_divide_up(groups, FAN);
     const int64_t tickets = align((1 + groups + sections) * (int64_t)sizeof(uint32_t));

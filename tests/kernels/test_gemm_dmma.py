@@ -11,9 +11,9 @@ TILES = {
     "low": [(3, 200, 24), (8, 71, 32)],
     "thin": [(30, 200, 4), (40, 71, 5)],
     "small": [(64, 200, 24), (33, 71, 31)],
-    "square": [(33, 70, 33), (33, 71, 48)],
-    "wide": [(130, 70, 96), (66, 71, 250)],
-    "": [(256, 70, 65), (65, 200, 65)],
+    "square": [(33, 70, 33), (33, 70, 34), (33, 71, 48)],
+    "wide": [(66, 300, 250), (66, 71, 250)],
+    "": [(256, 71, 61), (250, 101, 61)],
 }
 
 
@@ -56,9 +56,30 @@ def test_rows_at_odd_addresses(machine, rng):
     check(a, b, got[1:].reshape(m, n))
 
 
+def test_parts_of_wider_rows(machine, rng):
+    """Rows begin at even places and have an odd length: what lies behind them is not added."""
+    a, b = shapes.normal(rng, (70, 65), "float64"), shapes.normal(rng, (65, 35), "float64")
+    rooms = [np.full(shape, np.nan) for shape in ((70, 66), (66, 36))]
+    rooms[0][:, :65], rooms[1][:65, :35] = a, b
+    x, y = (smemkit.asarray(room, backend=machine) for room in rooms)
+    check(a, b, smemkit.asnumpy(smemkit.gemm(x[:, :65], y[:65, :35], variant="dmma")))
+
+
 def test_products_fit_the_tiles(rng):
     """mma makes 16 x 8 x 8 products, and nothing is computed twice."""
     a, b = shapes.normal(rng, (128, 64), "float64"), shapes.normal(rng, (64, 128), "float64")
     counters = smemkit.profile(smemkit.gemm, a, b, variant="dmma", backend="sim").counters
     assert counters["matrix.products"] == 128 * 64 * 128
     assert counters["matrix.instructions"] == 128 * 64 * 128 / (16 * 8 * 8)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(33, 70, 34), (66, 300, 250)])
+def test_what_k_leaves_over_comes_first(m, k, n, machine, rng, monkeypatch):
+    """Copies of 16 bytes serve every even k, and nothing outside the operands is added."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "1")
+    for depth in (k - 2, k - 14, k):
+        a, b = shapes.normal(rng, (m, depth), "float64"), shapes.normal(rng, (depth, n), "float64")
+        x, y = (smemkit.asarray(one, backend=machine) for one in (a, b))
+        check(a, b, smemkit.asnumpy(smemkit.gemm(x, y, variant="dmma")))
+        if machine == "sim":
+            assert not smemkit.check(smemkit.gemm, x, y, variant="dmma").findings

@@ -164,6 +164,23 @@ def test_large(variant, machine, rng):
     check(smemkit.scan(x, "max", "exclusive", variant=variant, backend=machine), x, "max", KINDS[1])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64"])
+def test_small_tiles(dtype, machine, rng, monkeypatch):
+    """single_pass has smaller tiles up to some length, and auto takes it at any."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "2")
+    most = 6 * (8192 if dtype == "float32" else 4096)
+    for n in (1, most, most + 1, 20 * most):
+        x = shapes.integers(rng, n, dtype)
+        there = smemkit.asarray(x, backend="sim")
+        assert smemkit.explain_choice(smemkit.scan, there).variant == "single_pass"
+        launched = smemkit.profile(smemkit.scan, there, blocks=1).launches
+        assert ["small" in launch.kernel for launch in launched] == [n <= most]
+        for kind in KINDS:
+            check(
+                smemkit.scan(x, "sum", kind, variant="single_pass", backend=machine), x, kind=kind
+            )
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_beyond_31_bits(variant, cuda_missing, whole_device):
     """More than 2^31 elements: on the GPU alone, for the simulator would need hours."""

@@ -9,6 +9,9 @@
 //            neighbours lie in memory.
 //          - mma wants of each lane single elements of a and b, four neighbours along k of each row and column. An xor
 //            of row and column spreads these reads over all banks, and the copies, whichever way they go.
+//          - Where both operands allow 16 bytes at once, the fragments of the next mma are read, and the copies of a
+//            later step begun, while this one computes: there is no branch between two mma. What k leaves over is the
+//            first step, so that all others are whole, and what lies outside is 0 from the beginning (make_whole).
 //          - The warps of a block share a tile of c, or each goes over a part of the staged k, and their sums are added
 //            at the end, in order. Where there are few tiles, k is cut into parts (add; gemm/split_k).
 //          - Blocks go through c in bands of tiles, so that those that run together share rows and columns. One launch
@@ -170,6 +173,161 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         }
     }
 
+    // Of an mma of the whole path: m16n8k4 where a warp has many sums, since it keeps two sets of fragments.
+    static constexpr int K = TM * TN < 8 ? 8 : 4, QUARTERS = K / 4;
+
+    static __device__ __forceinline__ void multiply_whole(double (&to)[4], const double (&p)[K / 2],
+                                                          const double (&q)[QUARTERS])
+    {
+        if constexpr (K == 8)
+            asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+                "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                : "+d"(to[0]), "+d"(to[1]), "+d"(to[2]), "+d"(to[3])
+                : "d"(p[0]), "d"(p[1]), "d"(p[2]), "d"(p[3]), "d"(q[0]), "d"(q[1]));
+        else
+            asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+                "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                : "+d"(to[0]), "+d"(to[1]), "+d"(to[2]), "+d"(to[3])
+                : "d"(p[0]), "d"(p[1]), "d"(q[0]));
+    }
+
+    // Begins a copy of 16 bytes where `on` is not 0.
+    static __device__ __forceinline__ void copy_whole(unsigned to, const double *from, unsigned on)
+    {
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; "
+                     "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16; }" ::"r"(to),
+                     "l"(from), "r"(on)
+                     : "memory");
+    }
+
+    // What make does, for operands of which 16 bytes can be copied at once, and warps that share the staged k.
+    static __device__ __forceinline__ void make_whole(const gemm_dmma_call &g, const gemm_dmma_place &place)
+    {
+        constexpr int TURNS = DEPTH / K,
+                      PARTS = TURNS - 1;                 // mma along the k of a step; copies go beside all but the last
+        constexpr int ROW_A = DEPTH / 2, ROW_B = BN / 2; // threads that copy a row
+        constexpr int DOWN_A = THREADS / ROW_A, DOWN_B = THREADS / ROW_B, COPIES_A = BM / DOWN_A,
+                      COPIES_B = DEPTH / DOWN_B;
+        static_assert(DOWN_A % 8 == 0 && PARTS > 0 && TURNS % 2 == 0, "rows of a that a thread copies are xored alike");
+
+        // Who am I: the warp's part of the tile; the rows of a and of b whose 16 bytes I copy.
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, t = lane % 4;
+        const int my_row = warp % AM * 16 * TM, my_col = warp / AM % AN * 16 * TN;
+        const int row_a = threadIdx.x / ROW_A, col_a = threadIdx.x % ROW_A * 2;
+        const int row_b = threadIdx.x / ROW_B, col_b = threadIdx.x % ROW_B * 2;
+        const double *from_a = g.a + (place.row + row_a) * g.a_row + place.first_k + col_a;
+        const double *from_b = g.b + (place.first_k + row_b) * g.b_row + place.col + col_b;
+        const unsigned base = (unsigned)__cvta_generic_to_shared(gemm_dmma_staged);
+        const unsigned to_a = base + place_a(row_a, col_a) * 8;
+        unsigned to_b[COPIES_B], rows = 0; // a bit for each row of a that is inside
+#pragma unroll
+        for (int j = 0; j < COPIES_B; ++j)
+            to_b[j] = base + place_b(col_b, row_b + j * DOWN_B) * 8;
+#pragma unroll
+        for (int j = 0; j < COPIES_A; ++j)
+            rows |= (place.row + row_a + j * DOWN_A < g.m ? 1u : 0u) << j;
+        const unsigned cols = place.col + col_b < g.n ? 1 : 0;
+        const long long depth = place.end_k - place.first_k;
+        const int steps = int((depth + DEPTH - 1) / DEPTH), first = int(depth - (steps - 1ll) * DEPTH);
+        const auto stage_a = [&](int slot, int j, unsigned on) {
+            copy_whole(to_a + (slot * SIZE + j * DOWN_A * DEPTH) * 8, from_a + j * DOWN_A * g.a_row, on >> j & 1);
+        };
+        const auto stage_b = [&](int slot, int j, unsigned on) {
+            copy_whole(to_b[j] + slot * SIZE * 8, from_b + j * DOWN_B * g.b_row, on);
+        };
+        const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
+        const auto await = [] {
+            asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+
+            // A step was copied by all threads: none may read it before the last has waited for its part. And the one
+            // before it was read by all: none may overwrite it before the last has read.
+            __syncthreads();
+        };
+
+        // 0 for all that is outside.
+        if (place.row + BM > g.m || place.col + BN > g.n || first < DEPTH) {
+#pragma unroll 1
+            for (int i = threadIdx.x; i < SIZE * STAGES / 2; i += THREADS)
+                gemm_dmma_staged[i] = make_double2(0, 0);
+
+            // Copies of other threads go there: it must be 0 before.
+            __syncthreads();
+        }
+
+        // The first steps. One group of copies each, so that counting groups counts steps; some may be empty.
+        for (int step = 0; step < STAGES - 1; ++step) {
+            if (step < steps) {
+                const int left = step == 0 ? first : DEPTH;
+#pragma unroll
+                for (int j = 0; j < COPIES_A; ++j)
+                    stage_a(step, j, col_a < left ? rows : 0);
+#pragma unroll
+                for (int j = 0; j < COPIES_B; ++j)
+                    stage_b(step, j, row_b + j * DOWN_B < left ? cols : 0);
+                from_a += left;
+                from_b += left * g.b_row;
+            }
+            commit();
+        }
+
+        // Where a lane's elements lie: of a for each four k of a step; of b for two fours of k and both halves of 16.
+        int at_a[DEPTH / 4], at_b[2][2];
+#pragma unroll
+        for (int h = 0; h < DEPTH / 4; ++h)
+            at_a[h] = place_a(my_row + group, h * 4 + t);
+#pragma unroll
+        for (int h = 0; h < 4; ++h)
+            at_b[h / 2][h % 2] = place_b(my_col + h % 2 * 8 + group, h / 2 * 4 + t);
+        double x[2][TM][K / 2], y[2][TN * 2][QUARTERS], sum[TM][TN][2][4] = {};
+        const auto read = [&](int slot, int turn) {
+            const double *const staged = reinterpret_cast<const double *>(gemm_dmma_staged) + slot * SIZE;
+#pragma unroll
+            for (int h = turn * QUARTERS; h < (turn + 1) * QUARTERS; ++h) {
+#pragma unroll
+                for (int j = 0; j < TN * 2; ++j)
+                    y[turn % 2][j][h % QUARTERS] = staged[at_b[h % 2][j % 2] + h / 2 * 8 * BN + j / 2 * 16];
+#pragma unroll
+                for (int j = 0; j < TM * 2; ++j)
+                    x[turn % 2][j / 2][h % QUARTERS * 2 + j % 2] = staged[at_a[h] + j * 8 * DEPTH];
+            }
+        };
+
+        int slot = 0, free_slot = STAGES - 1;
+        await();
+        read(0, 0);
+#pragma unroll 1
+        for (int step = 0; step < steps; ++step) {
+            const unsigned on = step + STAGES - 1 < steps ? ~0u : 0;
+#pragma unroll
+            for (int turn = 0; turn < TURNS; ++turn) {
+                if (turn < PARTS) {
+#pragma unroll
+                    for (int j = turn * COPIES_A / PARTS; j < (turn + 1) * COPIES_A / PARTS; ++j)
+                        stage_a(free_slot, j, rows & on);
+#pragma unroll
+                    for (int j = turn * COPIES_B / PARTS; j < (turn + 1) * COPIES_B / PARTS; ++j)
+                        stage_b(free_slot, j, cols & on);
+                } else { // behind the last step there is none to read: its own serves, and is not used
+                    commit();
+                    from_a += DEPTH;
+                    from_b += DEPTH * g.b_row;
+                    free_slot = slot;
+                    slot = step + 1 == steps ? slot : slot + 1 == STAGES ? 0 : slot + 1;
+                    await();
+                }
+                read(slot, (turn + 1) % TURNS);
+#pragma unroll
+                for (int e = 0; e < TM * TN * 2; ++e) { // to and fro, so that each mma shares an operand with the last
+                    const int at = e / (TN * 2), col = at % 2 ? TN * 2 - 1 - e % (TN * 2) : e % (TN * 2);
+                    multiply_whole(sum[at][col / 2][col % 2], x[turn % 2][at], y[turn % 2][col]);
+                }
+            }
+        }
+#pragma unroll
+        for (int f = 0; f < TM * TN; ++f)
+            write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, sum[f / TN][f % TN]);
+    }
+
     static __device__ __forceinline__ void make(const gemm_dmma_call &g, const gemm_dmma_place &place)
     {
         // Who am I: the warp's part of the tile, and of the k of a stage.
@@ -246,8 +404,14 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
         const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
         const long long first = part * g.part_k, end = first + g.part_k < g.k ? first + g.part_k : g.k;
-        make(g, {(long long)(band + in_band % band_tiles) * BM, (long long)(in_band / band_tiles) * BN, first, end,
-                 g.c + (part * g.stack + item) * g.m * g.n});
+        const gemm_dmma_place place = {(long long)(band + in_band % band_tiles) * BM,
+                                       (long long)(in_band / band_tiles) * BN, first, end,
+                                       g.c + (part * g.stack + item) * g.m * g.n};
+        if constexpr (AK == 1 && BM <= 64) // the tile of 128 rows is the fastest where operands do not allow this
+            if (measure_width(g.a, g.a_row, g.a_col) == 2 && measure_width(g.b, g.b_row, g.b_col) == 2 &&
+                g.k % 2 == 0 && g.n % 2 == 0 && first < end)
+                return make_whole(g, place);
+        make(g, place);
     }
 };
 

@@ -12,6 +12,8 @@
 //          are drawn as tickets, so all tiles before this one have begun, and waiting for them ends. A tile counts
 //          itself out once it has what it waited for, and who is the last of a group or a section makes its words 0
 //          again: the next call finds them as this one did. A word that nobody would read is not left.
+//          A few tiles need no tree (small): their threads read the words of all tiles before their own at
+//          once, so that a block waits once. These tiles are smaller, so that there are more of them.
 // Differs  from scan/shuffle: one launch; packs of 16 bytes, up to 192 bytes of results a thread; who finds out
 //          what lies before a tile.
 // Claims   shared.load.conflicts = 0
@@ -19,11 +21,13 @@
 // Length   it is the fast one.
 // Source   D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016
 
-extern "C" __global__ void __launch_bounds__(256, 3)
-scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *tickets, unsigned long long *words)
+// A tile is 256 threads with so many bytes of results each.
+template <int BYTES, bool IS_SMALL>
+static __device__ __forceinline__ void scan_single_pass_make(const T *x, A *out, long long n, long long kind,
+                                                             unsigned int *tickets, unsigned long long *words)
 {
-    constexpr int THREADS = 256, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4;
-    constexpr int PACKS = (sizeof(A) == 4 ? 192 : 128) / (ITEMS * sizeof(A)); // as many as the registers hold
+    constexpr int THREADS = 256, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4,
+                  PACKS = BYTES / (ITEMS * sizeof(A));
     constexpr unsigned ALL = 0xffffffff, FAN = 32; // tiles of a group, groups of a section
     struct alignas(16) pack {
         T item[ITEMS];
@@ -36,7 +40,7 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
         unsigned half[HALVES];
     };
     __shared__ A part[WARPS];
-    __shared__ A before_tile;
+    __shared__ A before_tile[IS_SMALL ? WARPS : 1];
     __shared__ unsigned drawn;
 
     // Who am I: PACKS packs of a tile, from here a row of the warp apart.
@@ -115,7 +119,19 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
             mine = OP(mine, __shfl_xor_sync(ALL, mine, reach));
         return mine;
     };
-    if (warp == 0 && tiles > 1) {
+    if constexpr (IS_SMALL) {
+        A all = before_warp;
+        for (int w = warp; w < WARPS; ++w)
+            all = OP(all, part[w]);
+        if (thread == 0 && tile + 1 < tiles)
+            leave(tile, all);
+        A mine = NEUTRAL;
+        for (unsigned i = thread; i < tile; i += THREADS)
+            mine = OP(mine, read_word(i));
+        mine = combine(mine);
+        if (lane == 0)
+            before_tile[warp] = mine;
+    } else if (warp == 0 && tiles > 1) {
         A all = NEUTRAL;
         for (int w = 0; w < WARPS; ++w)
             all = OP(all, part[w]);
@@ -133,21 +149,25 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
         if (leaves && ends_section)
             leave(tiles + groups + section, OP(before, all));
         if (lane == 0)
-            before_tile = before;
+            before_tile[0] = before;
     } else if (thread == 0) {
-        before_tile = NEUTRAL;
+        before_tile[0] = NEUTRAL;
     }
-    // All warps read what the first one found: it must be done.
+    // All warps read what was found before the tile: all must be done.
     __syncthreads();
 
     // Count the tile out. It has read its words, so nobody can clear them too early.
-    const unsigned tiles_here = min(FAN, tiles - group * FAN), groups_here = min(FAN, groups - section * FAN);
+    const unsigned tiles_here = IS_SMALL ? tiles : min(FAN, tiles - group * FAN);
+    const unsigned groups_here = min(FAN, groups - section * FAN);
     unsigned out_of_group = 0;
     if (thread == 0 && tiles > 1)
-        out_of_group = atomicInc(&tickets[1 + group], tiles_here - 1);
+        out_of_group = atomicInc(&tickets[IS_SMALL ? 1 : 1 + group], tiles_here - 1);
 
     // Write.
-    const A before = OP(before_tile, before_warp);
+    A before = before_tile[0];
+    for (int w = 1; IS_SMALL && w < WARPS; ++w)
+        before = OP(before, before_tile[w]);
+    before = OP(before, before_warp);
     for (int j = 0; j < PACKS; ++j) {
         result made;
         const A here = OP(before, front[j]);
@@ -166,6 +186,10 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
     // Who was the last of a group makes the words of its tiles 0; of a section, those of its groups, and that of the
     // section before it.
     if (warp == 0 && __shfl_sync(ALL, out_of_group, 0) == tiles_here - 1 && tiles > 1) {
+        for (unsigned i = lane; IS_SMALL && i + 1 < tiles; i += 32)
+            clear(i);
+        if constexpr (IS_SMALL)
+            return;
         unsigned out_of_section = 0;
         if (lane < tiles_here)
             clear(group * FAN + lane);
@@ -178,4 +202,18 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
                 clear(tiles + groups + section - 1);
         }
     }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3)
+    scan_single_pass_small(const T *x, A *out, long long n, long long kind, unsigned int *tickets,
+                           unsigned long long *words)
+{
+    scan_single_pass_make<128, true>(x, out, n, kind, tickets, words);
+}
+
+// As many results as the registers hold.
+extern "C" __global__ void __launch_bounds__(256, 3)
+    scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *tickets, unsigned long long *words)
+{
+    scan_single_pass_make<sizeof(A) == 4 ? 192 : 128, false>(x, out, n, kind, tickets, words);
 }

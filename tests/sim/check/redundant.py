@@ -108,9 +108,8 @@ SPARE_GUARDS = {
         "reinterpret_cast<A *>(all));": "what reads single elements reads whole packs as well",
     },
     "scan/single_pass": {
-        "if (whole) {": "what reads and writes the last tile is right for others too",
-        "if (lane == 0)": "all lanes hold what lies before the tile",
-        "if (thread == 0 && tiles > 1)": "256 counts of each of two tiles come back to 0 too",
+        "scan_single_pass_make<sizeof(A) == 4 ? 192 : 128, false>"
+        "(x, out, n, kind, tickets, words);": "these sizes have one group: it is the last one",
     },
     "counts/transpose_half": {"if (x < columns && y + j < rows) {": _ROW},
     "counts/transpose_padded": {"if (x < columns && y + j < rows) {": _ROW},
@@ -135,8 +134,9 @@ SPARE_GUARDS = {
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
     },
     "gemm/dmma": {
-        "make(g, {(long long)(band + in_band % band_tiles) * BM, "
-        "(long long)(in_band / band_tiles) * BN, first, end,": _BEHIND,
+        "make(g, place);": _BEHIND,
+        "g.k % 2 == 0 && g.n % 2 == 0 && first < end)": "rows of odd length that begin at even "
+        "places are parts of wider ones, and these operands are whole",
         "stage(g, place, step, step);": _ITEMS,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
         "write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, all);": _ITEMS,
