@@ -11,11 +11,14 @@ from read_tables import read_rows
 
 WIDTHS = {
     "pred": "pred",
-    **dict.fromkeys("b16 u16 s16 f16 bf16 u8 s8 b8 e4m3x2 e5m2x2".split(), "b16"),
+    **dict.fromkeys(
+        "b16 u16 s16 f16 bf16 u8 s8 b8 e4m3x2 e5m2x2 e2m3x2 e3m2x2 ue8m0x2".split(), "b16"
+    ),
     **dict.fromkeys("b32 u32 s32 f32 f16x2 bf16x2 tf32 u16x2 s16x2".split(), "b32"),
     **dict.fromkeys("b64 u64 s64 f64 f32x2".split(), "b64"),
 }
-NO_CONSTANTS = "pred f16 bf16 f16x2 bf16x2 tf32 f32x2 e4m3x2 e5m2x2".split()
+NO_CONSTANTS = "pred f16 bf16 f16x2 bf16x2 tf32 f32x2 e4m3x2 e5m2x2 e2m3x2 e3m2x2 ue8m0x2".split()
+BYTES = {"e2m1x2"}  # types in registers of 8 bits, which the kernels have none of
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 PLACE = re.compile(r"(?P<role>[dsi])(?P<flags>[^:\d]*):(?P<type>\w+)(?P<left_out>\?)?$")
 SPECIALS = ("%tid.x", "%ctaid.x", "%ntid.x", "%laneid", "%nctaid.x", "%lanemask_lt")
@@ -27,7 +30,7 @@ class Form:
     def __init__(self, opcode, kind, types, words, places):
         self.opcode = opcode
         self.kind = kind
-        self.types = [slot.split("|") for slot in types.split()]
+        self.types = [[x for x in slot.split("|") if x not in BYTES] for slot in types.split()]
         self.words = [
             (slot.rstrip("?").split("|"), slot.endswith("?"))
             for slot in words.split()
@@ -38,7 +41,7 @@ class Form:
     @property
     def is_arithmetic(self):
         """Whether operands are all that it needs: no other lane or thread, no place to go to."""
-        return self.kind == "ALU" and all(map(PLACE.match, self.places))
+        return self.kind == "ALU" and all(self.types) and all(map(PLACE.match, self.places))
 
 
 @functools.cache
