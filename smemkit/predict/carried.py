@@ -6,7 +6,8 @@ family, made of the PTX whose hash stands beside each: a kernel that has changed
 they hold the commonest, which keeps them small. A file is one xz stream: a line of JSON (the
 names of opcodes, and of each entry its blocks), then the columns of all instructions, one after the
 other, each value split into bytes so that equal bytes lie side by side: opcode (2 bytes), guard and
-control bits (3), PTX line less that of the instruction before (3, doubled, odd where negative).
+control bits (3), PTX line less that of the instruction before (3, doubled, odd where negative),
+reads of the even and of the odd bank of registers (1, four bits each).
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FOLDER = Path(__file__).with_name("facts")
-FORMAT = 1
-WIDTHS = {"opcode": 2, "control": 3, "line": 3}  # bytes of each column
+FORMAT = 2
+WIDTHS = {"opcode": 2, "control": 3, "line": 3, "reads": 1}  # bytes of each column
 GUARD = 1 << 17  # beside 17 control bits
 ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 # Entries that are left out where a kernel has others.
@@ -88,6 +89,7 @@ def pack(codes: Iterable[tuple[str, MachineCode]]) -> bytes:
         for each in code:
             columns["opcode"].append(opcodes.setdefault(each.opcode, len(opcodes)))
             columns["control"].append(_join_control(each))
+            columns["reads"].append(each.reads[0] | each.reads[1] << 4)
             step = each.ptx_line - line
             columns["line"].append(2 * abs(step) + (step < 0))
             line = each.ptx_line
@@ -102,16 +104,19 @@ def pack(codes: Iterable[tuple[str, MachineCode]]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[np.int64]]]:
-    """(header, columns) of a file."""
+    """(header, columns) of a file; files of format 1 have no reads of registers."""
     head, _, rest = lzma.decompress(data).partition(b"\n")
-    bytes_of = np.frombuffer(rest, np.uint8).reshape(sum(WIDTHS.values()), -1).astype(np.int64)
-    columns: dict[str, NDArray[np.int64]] = {}
+    header = json.loads(head)
+    widths = {name: width for name, width in WIDTHS.items() if name != "reads"}
+    widths = widths if header["format"] == 1 else WIDTHS
+    bytes_of = np.frombuffer(rest, np.uint8).reshape(sum(widths.values()), -1).astype(np.int64)
+    columns = {"reads": np.zeros(bytes_of.shape[1], np.int64)}
     row = 0
-    for name, width in WIDTHS.items():
+    for name, width in widths.items():
         places = 8 * np.arange(width).reshape(-1, 1)
         columns[name] = (bytes_of[row : row + width] << places).sum(axis=0)
         row += width
-    return json.loads(head), columns
+    return header, columns
 
 
 def _describe(text: str, code: MachineCode) -> dict[str, Any]:
@@ -158,9 +163,16 @@ def unpack_blocks(
             bits >> 8 & 7,
             bits >> 11 & 63,
             entry["waits"].get(str(i), ""),
+            (reads & 15, reads >> 4),
         )
-        for i, (name, bits, line) in enumerate(
-            zip(names, columns["control"][part].tolist(), lines, strict=True)
+        for i, (name, bits, line, reads) in enumerate(
+            zip(
+                names,
+                columns["control"][part].tolist(),
+                lines,
+                columns["reads"][part].tolist(),
+                strict=True,
+            )
         )
     ]
     blocks, place = [], 0
@@ -207,11 +219,17 @@ def make_codes(ptx: str, architecture: str) -> list[tuple[str, MachineCode]]:
     ]
 
 
+def _list_texts(path: Path) -> set[str]:
+    """The hashes of the PTX that a file has, none where its format is an older one."""
+    head = json.loads(lzma.decompress(path.read_bytes()).partition(b"\n")[0])
+    return {each["text"] for each in head["entries"]} if head["format"] == FORMAT else set()
+
+
 def make_file(texts: Iterable[str], family: str, architecture: str) -> int:
     """Writes the file of a family from PTX of its variants; its bytes, 0 where it is current."""
     path = FOLDER / f"sm_{architecture}" / f"{family}.xz"
     texts = [text for text in texts if is_made(text, architecture)]
-    known = {each["text"] for each in _read(path)[0]["entries"]} if path.exists() else set()
+    known = _list_texts(path) if path.exists() else set()
     if known == {hash_text(text) for text in texts}:
         return 0
     data = pack(each for text in texts for each in make_codes(text, architecture))

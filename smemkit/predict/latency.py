@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import warp_path
 from .machine_code import NO_BARRIER
-from .opcode_classes import pipe_clocks
+from .opcode_classes import PARTITIONS, matrix_clocks, pipe_clocks
+from .register_reads import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 QUEUE = 8  # instructions of the load/store unit that wait in a partition
 EVENTS = 12_000  # instructions that a simulation issues, about
+ALMOST_ONE = 1 - 1e-6
+SELDOM = 0.02  # of warps: what fewer do counts as noise
 PATHS = 8  # different paths of warps
 # Class -> the field of Latencies, of what a scoreboard waits for.
 WAITS = {
@@ -89,7 +92,18 @@ class Latencies:
     barrier: float
     branch: float = 6.0
     read: float = 8.0
-    lines: Mapping[int, float] = field(default_factory=dict)
+    lines: Mapping[int, Answer] = field(default_factory=dict)
+
+
+class Answer(NamedTuple):
+    """How loads of one line are answered: clocks of a hit, more of a miss, and the share of misses.
+
+    A warp misses at regular intervals: of loads of one word each, every eighth, say.
+    """
+
+    hit: float
+    more: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -114,6 +128,18 @@ class WarpTimes:
         return self.clocks - self.issued
 
 
+class LineAccess(NamedTuple):
+    """What is known of the accesses that a line of the PTX makes.
+
+    share: of its machine instructions that have lanes under their guard; the others are issued and
+    do nothing. service: clocks for which one that does occupies the load/store unit, as seen by one
+    of the four partitions that share it.
+    """
+
+    share: float
+    service: float
+
+
 class Step(NamedTuple):
     """What the simulation needs of an instruction."""
 
@@ -128,6 +154,10 @@ class Step(NamedTuple):
     rendezvous: bool
     group: int  # 1: ends a group of asynchronous copies; 2: waits until at most `left` are open
     left: int
+    reads: tuple[int, int]
+    share: float = 1.0
+    more: float = 0.0  # clocks that a miss takes beyond `latency`
+    misses: float = 0.0  # share of executions
 
 
 def time_warps(
@@ -138,6 +168,8 @@ def time_warps(
     warps_per_block: int = 1,
     rounds: int = 1,
     service: Mapping[str, float] | None = None,
+    lines: Mapping[int, LineAccess] | None = None,
+    longest: bool = False,
 ) -> WarpTimes:
     """Clocks that the warps of one partition take, by a simulation of their issue.
 
@@ -147,10 +179,15 @@ def time_warps(
     opcode: clocks for which an instruction of a warp occupies its pipe of the partition}; it adds
     to `opcode_classes.pipe_clocks` of the code's architecture. For what the load/store unit serves
     the caller gives the mean, such as four times the wavefronts of an access, as four partitions
-    share the unit.
+    share the unit. lines: what is known better, by the lines of the PTX. longest: the first
+    warp takes the ways that few take, as one that does ends last.
     """
     clocks = {**pipe_clocks(executed.code.architecture), **(service or {})}
-    simulate = _Simulation(latencies, clocks, warps, max(1, warps_per_block), rounds)
+    for each in executed.code:
+        if each.kind == "tensor":
+            clocks.setdefault(each.opcode, matrix_clocks(each.opcode, executed.code.architecture))
+    simulate = _Simulation(latencies, clocks, lines or {}, warps, max(1, warps_per_block), rounds)
+    simulate.longest = longest
     loops = [loop for loop in warp_path.list_loops(executed) if loop.trips > 6]
     length = executed.issue_slots / max(executed.warps, 1.0)
     wanted = EVENTS / (warps * rounds)
@@ -184,19 +221,25 @@ def _extend(short: WarpTimes, long: WarpTimes, steps: float) -> WarpTimes:
     return WarpTimes(long.warps, long.rounds, clocks, issued, waits)
 
 
-def make_step(each: Instruction, latencies: Latencies, service: Mapping[str, float]) -> Step:
+def make_step(
+    each: Instruction,
+    latencies: Latencies,
+    service: Mapping[str, float],
+    lines: Mapping[int, LineAccess],
+) -> Step:
     """An instruction, as a partition with these latencies and pipes treats it."""
     word = each.opcode.partition(".")[0]
     named = WAITS.get(each.kind)
     left = each.operands.rpartition(",")[2].strip() if word == "DEPBAR" else ""
     latency = getattr(latencies, named) if named else 12.0
-    if named == "global_load":
-        latency = latencies.lines.get(each.ptx_line, latency)
+    answer = latencies.lines.get(each.ptx_line) if named == "global_load" else None
+    known = lines.get(each.ptx_line) if each.kind in QUEUED else None
+    served = service.get(each.opcode, service.get(each.kind, 1.0))
     return Step(
         kind=each.kind,
         queued=each.kind in QUEUED,
-        service=service.get(each.opcode, service.get(each.kind, 1.0)),
-        latency=latency,
+        service=known.service if known else served,
+        latency=answer.hit if answer else latency,
         stall=float(max(each.stall, 1)),
         write_barrier=each.write_barrier,
         read_barrier=each.read_barrier,
@@ -204,16 +247,38 @@ def make_step(each: Instruction, latencies: Latencies, service: Mapping[str, flo
         rendezvous=each.kind == "barrier" and word == "BAR" and ".ARV" not in each.opcode,
         group=1 if word == "LDGDEPBAR" else 2 if word == "DEPBAR" else 0,
         left=int(left, 0) if left.startswith("0x") else 0,
+        reads=each.reads,
+        share=known.share if known and each.guarded else 1.0,
+        more=answer.more if answer else 0.0,
+        misses=answer.share if answer else 0.0,
+    )
+
+
+def leave_out(step: Step, phase: float, meets: bool) -> Step:
+    """The step of a warp of that phase, 0 to 1: without effect where its guard has no lanes.
+
+    meets: the warps of a block meet at barriers, where all wait for those that have such lanes.
+    """
+    if step.share >= 1.0 or phase < step.share:
+        return step
+    return step._replace(
+        queued=False,
+        service=1.0,
+        latency=step.latency if meets else 0.0,
+        more=step.more if meets else 0.0,
     )
 
 
 class _Warp:
-    __slots__ = ("age", "at", "block", "groups", "open", "path", "reason", "since", "waits")
+    __slots__ = (
+        *("age", "at", "block", "groups", "misses", "open", "path", "reason", "since", "waits"),
+    )
 
     def __init__(self, path: Sequence[Step], block: int) -> None:
         self.path, self.block, self.at, self.age = path, block, 0, 0
         self.waits = [(0.0, "")] * 6
         self.open, self.groups = 0.0, collections.deque[float]()
+        self.misses: dict[int, float] = {}
         self.reason, self.since = "start", 0.0
 
 
@@ -224,30 +289,40 @@ class _Simulation:
         self,
         latencies: Latencies,
         service: Mapping[str, float],
+        lines: Mapping[int, LineAccess],
         warps: int,
         block: int,
         rounds: int,
     ) -> None:
-        self.latencies, self.service = latencies, service
+        self.latencies, self.service, self.lines = latencies, service, lines
+        self.longest = False
         self.block = min(block, warps)
         self.slots = max(1, warps // self.block)
         self.rounds = rounds
 
     def run(self, executed: ExecutedCode) -> WarpTimes:
         steps = [
-            [make_step(each, self.latencies, self.service) for each in block.instructions]
+            [
+                make_step(each, self.latencies, self.service, self.lines)
+                for each in block.instructions
+            ]
             for block in executed.code.blocks
         ]
         self.paths = []
-        for i in range(min(PATHS, self.block * self.slots)):
-            blocks = warp_path.walk(executed, (i + 0.5) / min(PATHS, self.block * self.slots))
-            self.paths.append(self._join(executed, blocks, steps))
+        meets = any(step.rendezvous for block in steps for step in block)
+        count = min(PATHS, self.block * self.slots)
+        for i in range(count):
+            phase = max(i, SELDOM) / count
+            blocks = warp_path.walk(executed, 1 - phase if self.longest else (i + 0.5) / count)
+            taken = [[leave_out(step, phase, meets) for step in block] for block in steps]
+            self.paths.append(self._join(executed, blocks, taken))
         self.heap: list[tuple[float, int, _Warp]] = []
         self.number = self.started = 0
         self.waiting: dict[int, list[_Warp]] = collections.defaultdict(list)
         self.alive: dict[int, int] = {}
         self.left = self.slots * (self.rounds - 1)
         self.free: dict[str, float] = {}
+        self.even = self.odd = 0.0
         self.blocked: dict[str, collections.deque[_Warp]] = collections.defaultdict(
             collections.deque
         )
@@ -292,6 +367,13 @@ class _Simulation:
             _, _, warp = heapq.heappop(ready)
             step = warp.path[warp.at]
             pipe = "queue" if step.queued else step.kind
+            even, odd = step.reads
+            if even or odd:
+                delay = max(self.even + even, self.odd + odd) - WINDOW - clock
+                if delay > 1e-9:
+                    delay = float(math.ceil(delay))
+                    lost["registers"] += delay
+                    clock += delay
             start, line = self._find_start(step), self.blocked[pipe]
             if start > clock + 1e-9:
                 warp.reason = f"pipe.{step.kind}"
@@ -301,6 +383,8 @@ class _Simulation:
                     self._push(warp, start)
                 continue
             now, clock, issued = clock, clock + 1.0, issued + 1.0
+            if even or odd:
+                self.even, self.odd = max(self.even, now) + even, max(self.odd, now) + odd
             first = bool(line) and line[0] is warp
             end = max(end, self._execute(warp, step, now))
             if first:
@@ -324,7 +408,15 @@ class _Simulation:
         begin = max(now, self.free.get(pipe, 0.0))
         if step.service > 1.0 or step.queued:
             self.free[pipe] = begin + step.service
-        done = begin + step.latency
+        # The last wavefront of an access begins so much after its first one.
+        last = max(step.service / PARTITIONS - 1.0, 0.0) if step.queued else 0.0
+        done = begin + step.latency + last
+        if step.misses:
+            counted = warp.misses.get(id(step), 1.0 - step.misses) + step.misses
+            if counted > ALMOST_ONE:
+                done += step.more
+                counted -= 1.0
+            warp.misses[id(step)] = counted
         if step.write_barrier != NO_BARRIER:
             self._raise(warp, step.write_barrier, done, step.kind)
         if step.read_barrier != NO_BARRIER:

@@ -31,6 +31,7 @@ from .. import _core
 from ..compile import PTXAS_VERSION, find_nvdisasm, find_ptxas
 from .opcode_classes import classify
 from .ptx_lines import Loop, list_loops, with_own_lines
+from .register_reads import OperandCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ class Instruction(NamedTuple):
     opcode: with its suffixes, "LDS.128". kind: its class, a key of `opcode_classes.CLASSES`.
     guarded: under a predicate. ptx_line: of the PTX text, 0 where it is not known. stall, yields,
     write_barrier, read_barrier and wait_mask are the control bits. operands: as nvdisasm writes
-    them, "" in carried facts.
+    them, "" in carried facts. reads: of registers, by the even and the odd bank (register_reads).
     """
 
     opcode: str
@@ -68,6 +69,7 @@ class Instruction(NamedTuple):
     read_barrier: int
     wait_mask: int
     operands: str = ""
+    reads: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,7 @@ def read_listing(listing: str, entry: str) -> list[Instruction | str]:
     found: list[Instruction | str] = []
     inside, line = False, 0
     pending: re.Match[str] | None = None
+    cache = OperandCache()
     for row in listing.splitlines():
         if row.startswith(".text."):
             inside, line = row == f".text.{entry}:", 0
@@ -219,7 +222,9 @@ def read_listing(listing: str, entry: str) -> list[Instruction | str]:
         elif instruction := INSTRUCTION.match(row):
             pending = instruction
         elif pending and (upper := UPPER.match(row)):
-            found.append(_make_instruction(pending, int(upper[1], 16), line))
+            made = _make_instruction(pending, int(upper[1], 16), line)
+            reads = cache.read(made.opcode, made.kind, made.operands)
+            found.append(made._replace(reads=reads))
             pending = None
     return found
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import _core
-from .latency import Latencies, time_warps
-from .opcode_classes import pipe_clocks
+from .latency import QUEUED, Answer, Latencies, LineAccess, time_warps
+from .opcode_classes import matrix_clocks, pipe_clocks
 from .ptx_counts import add_waits, count_classes
 from .reuse import SECTOR, Traffic, collect_accesses, find_traffic
 
@@ -124,20 +124,22 @@ class Demand:
     """What a launch asks of a card: parts that grow with the blocks, and how its warps wait.
 
     parts: served for all blocks one after the other. executed: the machine code, or None.
-    latencies, service: as time_warps takes them. lone: clocks of a block that is alone, where the
-    machine code is not known.
+    latencies, service, lines: as time_warps takes them. lone: clocks of a block that is alone,
+    where the machine code is not known.
     """
 
     parts: Sequence[Part]
     executed: ExecutedCode | None
     latencies: Latencies
     service: Mapping[str, float]
+    lines: Mapping[int, LineAccess]
     lone: float
     warps: int
     warps_most: int
     resident: int
     limit: str
     traffic: Traffic
+    lonely: bool
 
 
 def mean(amount: float, requests: float) -> float:
@@ -199,15 +201,49 @@ def share_service(
     return found
 
 
+def find_lines(
+    facts: Mapping[str, Any], card: Card, executed: ExecutedCode
+) -> dict[int, LineAccess]:
+    """What is known of the accesses of each line of the PTX."""
+    made: dict[int, float] = {}
+    for block, times in zip(executed.code.blocks, executed.executions.tolist(), strict=True):
+        for each in block.instructions:
+            if each.kind in QUEUED:
+                made[each.ptx_line] = made.get(each.ptx_line, 0.0) + times
+    looked_up: dict[int, float] = {}
+    for access in collect_accesses(facts.get("footprint", ())):
+        looked_up[access.instruction] = looked_up.get(access.instruction, 0.0) + access.lines
+    found = {}
+    for i, row in enumerate(facts["instructions"]):
+        counters, line = row["counters"], row["ptx_line"]
+        requests = waves = 0.0
+        for op in ("load", "store", "atomic"):
+            requests += counters.get(f"shared.{op}.instructions", 0)
+            waves += counters.get(f"shared.{op}.wavefronts", 0) * LINE / card.shared_bytes_per_clk
+            asked = counters.get(f"global.{op}.requests", 0)
+            requests += asked
+            if asked:
+                data = counters.get(f"global.{op}.bytes", 0) / card.l1_bytes_per_clk
+                sectors = counters.get(f"global.{op}.sectors", 0)
+                waves += max(looked_up.get(i, asked), min(data, sectors) if op == "load" else 0.0)
+        if requests and made.get(line):
+            share = min(1.0, requests / made[line])
+            least = WARP / card.lsu_lanes_per_clk
+            found[line] = LineAccess(share, PARTITIONS * max(least, waves / requests))
+    return found
+
+
 def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps: int) -> Latencies:
     """Latencies of a launch on a card."""
     miss = card.l2_clk + traffic.far * (card.dram_clk - card.l2_clk)
-    lines: dict[int, float] = {}
+    lines: dict[int, Answer] = {}
     for access in collect_accesses(facts.get("footprint", ())):
         if not access.writes:
-            waits = access.waits / access.requests
             line = facts["instructions"][access.instruction]["ptx_line"]
-            lines[line] = card.l1_clk + waits * (miss - card.l1_clk)
+            # The lines that a request lacks are asked for, and come, one after the other.
+            packets = (access.lines / access.requests - 1) / card.l2_packets_per_clk
+            share = access.waits / access.requests
+            lines[line] = Answer(card.l1_clk, miss - card.l1_clk + packets, share)
     return Latencies(
         shared=card.shared_clk,
         global_load=card.l1_clk + traffic.miss * (miss - card.l1_clk),
@@ -223,6 +259,17 @@ def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps
         uniform=12.0,
         barrier=card.barrier_clk + card.barrier_warp_clk * warps,
         lines=lines,
+    )
+
+
+def count_matrix_clocks(executed: ExecutedCode) -> float:
+    """Clocks for which the products of small matrices occupy the tensor cores of partitions."""
+    code = executed.code
+    return sum(
+        times * matrix_clocks(each.opcode, code.architecture)
+        for block, times in zip(code.blocks, executed.executions.tolist(), strict=True)
+        for each in block.instructions
+        if each.kind == "tensor"
     )
 
 
@@ -247,6 +294,7 @@ def find_demand(
         int(card.multiprocessors * resident),
         card.l2_mb * 2**20 * L2_KEPT,
         warm,
+        card.l2_mb * 2**20,
     )
     scale = total / blocks
     kinds = executed.by_class if executed else count_classes(facts["instructions"])
@@ -263,6 +311,16 @@ def find_demand(
         for name, number in kinds.items()
         if name in clocks
     ]
+    if executed and (products := count_matrix_clocks(executed)):
+        parts.append(
+            Part(
+                "tensor",
+                kinds["tensor"] * scale,
+                "warp instructions",
+                PARTITIONS * kinds["tensor"] / products,
+                products / PARTITIONS / blocks,
+            )
+        )
     service = find_service(facts, card, traffic)
     shared = sum(
         counters[f"{space}.wavefronts"]
@@ -305,12 +363,14 @@ def find_demand(
         executed,
         latencies,
         share_service(service, counters, kinds) if executed else service,
+        find_lines(facts, card, executed) if executed else {},
         lone,
         warps,
         limits["warps_per_multiprocessor_max"],
         resident,
         limit,
         traffic,
+        total <= card.multiprocessors,
     )
 
 
@@ -349,7 +409,8 @@ def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Par
     """The part of atomics on global memory.
 
     A part of the L2 cache executes the atomics of its lines: a sector of a request at a time, and
-    lanes with one address one after the other. Neighbouring lines lie in one part.
+    lanes with one address one after the other, also those of different requests: an address takes
+    no more than one in `atomic_next_ns`. Neighbouring lines lie in one part.
     """
     rows = facts["instructions"]
     accesses = [
@@ -361,7 +422,7 @@ def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Par
     if not accesses or not lanes:
         return []
     scale = facts["blocks_total"] / facts["blocks"]
-    ns = amount = 0.0
+    ns = amount = chain = 0.0
     for access in accesses:
         row = rows[access.instruction]
         counted = row["counters"]["global.atomic.sectors"]
@@ -370,11 +431,28 @@ def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Par
         more = card.float_atomic_next_ns if ".f" in row["ptx"] else card.atomic_next_ns
         ns += scale * (counted * card.atomic_ns + max(deep - counted, 0.0) * more)
         amount += counted * scale
+        words = (max(access.high) - min(access.low)) / max(
+            row["counters"]["global.atomic.bytes"], 1
+        )
+        chain = max(chain, scale * more / max(words, 1e-12))
     extent = max(max(access.high) - min(access.low) for access in accesses)
     chunks = max(1.0, extent / ATOMIC_CHUNK)
     slices = card.atomic_slices * -math.expm1(-chunks / card.atomic_slices)
-    clocks = ns * card.clock_mhz / 1e3 / max(slices, 1.0) / facts["blocks_total"] * active
+    ns = max(ns / max(slices, 1.0), chain)
+    clocks = ns * card.clock_mhz / 1e3 / facts["blocks_total"] * active
     return [Part("atomics", amount, "sectors", amount / facts["blocks_total"] / clocks, clocks)]
+
+
+def is_late(facts: Mapping[str, Any], resident: int) -> bool:
+    """Do all blocks make their atomics on global memory at once, at their end?
+
+    So it is where all blocks run together and read nothing behind their first atomic: nothing else
+    is left to overlap with it.
+    """
+    rows = facts["instructions"]
+    atomics = [row["ptx_line"] for row in rows if row["counters"].get("global.atomic.requests")]
+    loads = [row["ptx_line"] for row in rows if row["counters"].get("global.load.requests")]
+    return facts["blocks_total"] <= resident and min(atomics, default=0) > max(loads, default=0)
 
 
 ROUNDS = 3  # that are simulated where there are many
@@ -414,10 +492,14 @@ def time_residents(demand: Demand, card: Card, blocks: int, rounds: int) -> Resi
         warps_per_block=per,
         rounds=rounds,
         service=demand.service,
+        lines=demand.lines,
+        longest=demand.lonely,
     )
     # The path that is simulated may be longer or shorter than that of the counted warps.
     passed = demand.executed.issue_slots / demand.executed.warps * warps * rounds
-    scale = passed / max(times.issued, 1.0) / rounds
+    scale = passed / max(times.issued, 1.0)
+    scale = max(scale, 1.0) if demand.lonely else scale
+    scale /= rounds
     least = max(part.clocks * blocks for part in demand.parts if part.name not in COMMON)
     waits = {name: clocks * scale for name, clocks in times.by_wait.items()}
     return Residents(max(times.clocks * scale, least) + card.block_clk / rounds, waits)
@@ -436,6 +518,7 @@ def time_launch(
     rounds, full, last = spread(total, multiprocessors, demand.resident)
     in_full = time_residents(demand, card, full, min(rounds, ROUNDS))
     in_last = time_residents(demand, card, last, 1)
+    late = is_late(facts, demand.resident * multiprocessors)
     common = [part for part in demand.parts if part.name in COMMON]
 
     rest = (total - rounds * full * multiprocessors) / min(multiprocessors, total)
@@ -444,9 +527,12 @@ def time_launch(
         """Milliseconds of all rounds, as if the part that is skipped took no time."""
         clocks = 0.0
         for many, own, blocks in ((times, in_full, full), (1.0, in_last, rest)):
-            others = [part.clocks * blocks for part in common if part.name != skip]
+            kept = [part for part in common if part.name != skip]
+            behind = [part.clocks * blocks for part in kept if late and part.name == "atomics"]
+            others = [part.clocks * blocks for part in kept if not late or part.name != "atomics"]
             if blocks:
-                clocks += many * combine([*others, 0.0 if skip == OWN else own.clocks])
+                together = combine([*others, 0.0 if skip == OWN else own.clocks])
+                clocks += many * (together + sum(behind))
         return clocks / card.clocks_per_ms
 
     share = total / min(multiprocessors, total) / card.clocks_per_ms

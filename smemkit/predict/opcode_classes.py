@@ -11,6 +11,9 @@ multiprocessor has four partitions of which each issues one instruction a clock.
 
 from __future__ import annotations
 
+import functools
+import re
+
 PARTITIONS = 4  # of a multiprocessor, from compute capability 7.0 on
 WARP_SIZE = 32
 
@@ -19,6 +22,7 @@ CLASSES = {
     "fma": "additions, products and multiply-adds of float32",
     "imad": "integer products and multiply-adds, which share the pipe of fma",
     "half": "arithmetic of float16 and bfloat16 pairs",
+    "half_mma": "HFMA2.MMA: such pairs too, by a pipe of its own",
     "alu": "integer additions, logic, shifts, comparisons, selections, moves",
     "double": "arithmetic of float64",
     "special": "reciprocals, roots, exponentials, sines; counts of bits",
@@ -97,7 +101,7 @@ OPCODES = {word: name for name, words in _WORDS.items() for word in words.split(
 
 # Moves that ptxas makes of products so that the pipe of fma shares the work stay products: they
 # occupy that pipe, as VIADD does by Nsight Compute's counts on an H200.
-OPCODES |= {"IMAD.MOV": "imad", "F2FP": "alu", "F2IP": "alu"}
+OPCODES |= {"IMAD.MOV": "imad", "F2FP": "alu", "F2IP": "alu", "HFMA2.MMA": "half_mma"}
 
 
 def classify(opcode: str) -> str | None:
@@ -139,5 +143,68 @@ def pipe_clocks(architecture: str) -> dict[str, float]:
     rates = dict(zip(_RATED, _RATES[architecture.rstrip("af")], strict=True))
     rates["shuffle"] = _SHUFFLES
     rates["vote"] = rates["alu"]
+    # The table counts both results of a pair, and where it has 256, those of two pipes: ptxas
+    # lets two clocks pass between HFMA2 of one warp, and on an H200 they take two.
+    rates["half"] = rates["half_mma"] = 64
     clocks = {name: PARTITIONS * WARP_SIZE / rate for name, rate in rates.items()}
     return clocks | {"uniform": float(_UNIFORM)}
+
+
+# Multiply-adds a clock and multiprocessor of small matrices, by compute capability: of 16 bits with
+# sums of float32, of TF32, of 8 bits, of float64. NVIDIA's white papers of the architectures, for
+# the cards of data centers; GeForce cards of 8.6, 8.9 and 12.0 have half of the first two.
+_MATRIX_RATES = {
+    "75": (512, 256, 1024, 2),
+    "80": (1024, 512, 2048, 64),
+    "86": (512, 256, 1024, 2),
+    "87": (1024, 512, 2048, 2),
+    "89": (512, 256, 1024, 2),
+    "90": (2048, 1024, 4096, 128),
+    "100": (4096, 2048, 8192, 64),
+    "103": (4096, 2048, 8192, 2),
+    "120": (512, 256, 1024, 2),
+    "121": (512, 256, 1024, 2),
+}
+# Of its peak a Hopper reaches so much by products that warps make alone, without wgmma (W. Luo and
+# others, arXiv 2402.13499, measured on an H800); for 10.0 and 10.3 nothing was found.
+_WARP_SHARE = {"90": 0.63, "100": 0.63, "103": 0.63}
+_MATRIX_SHAPE = re.compile(r"\.(\d+x\d+x\d+|\d{3,6})(?:\.|$)")
+_FULL_RATE = ("HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC")
+
+
+@functools.cache
+def matrix_clocks(opcode: str, architecture: str) -> float:
+    """Clocks for which a product of small matrices occupies the tensor core of its partition.
+
+    >>> matrix_clocks("HMMA.16816.F32.BF16", "80"), matrix_clocks("DMMA.884", "90a")
+    (8.0, 8.0)
+    """
+    key = architecture.rstrip("af")
+    sixteen, tf32, eight, double = _MATRIX_RATES[key]
+    word = opcode.partition(".")[0]
+    found = _MATRIX_SHAPE.search(opcode)
+    products = count_products(found[1]) if found else 0
+    if not products:
+        return 1.0
+    rate = float(double if word == "DMMA" else eight if word[0] in "IQB" else sixteen)
+    if "TF32" in opcode:
+        rate = float(tf32)
+    if word != "DMMA" and not word.startswith(_FULL_RATE):
+        rate *= _WARP_SHARE.get(key, 1.0)
+    return PARTITIONS * products / rate
+
+
+def count_products(shape: str) -> int:
+    """Multiply-adds of a shape as opcodes write it; 0 where it has no meaning.
+
+    >>> count_products("16816"), count_products("64x128x16"), count_products("884")
+    (2048, 131072, 256)
+    """
+    if "x" in shape:
+        m, n, k = map(int, shape.split("x"))
+        return m * n * k
+    for m in ("64", "16", "8"):
+        if shape.startswith(m) and shape[len(m) : len(m) + 1] == "8":
+            depth = shape[len(m) + 1 :]
+            return int(m) * 8 * int(depth) if depth else 0
+    return 0

@@ -19,6 +19,7 @@ MEANINGS = {
     "imad": "products of integers",
     "alu": "additions of integers, logic, comparisons",
     "half": "arithmetic of 16-bit floats",
+    "half_mma": "arithmetic of 16-bit floats by the pipe of HFMA2.MMA",
     "double": "arithmetic of float64",
     "special": "reciprocals, roots, exponentials",
     "convert": "conversions between types",

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SECTOR = 32
 SCATTERED = 8  # lines of an average request from which on its lanes are not neighbours
+# A cold cache is full of what others have written last: this share of its bytes must go to memory
+# before a launch can use their room (an H200 after a fill; "evicted" of rates_h200.json in tests).
+DIRTY = 0.67
 POINTS_MOST = 1 << 14  # of blocks whose addresses are computed; of more, evenly spread ones
 
 
@@ -210,11 +213,13 @@ def find_traffic(
     resident: int,
     cache_bytes: float,
     warm: bool,
+    whole_cache: float = 0.0,
 ) -> Traffic:
     """The traffic of a launch.
 
     counted: blocks that were counted. resident: blocks that run at once. cache_bytes: of the L2
-    cache. warm: the call has just run before, so that what fits is there.
+    cache, what data can fill. warm: the call has just run before, so that what fits is there.
+    whole_cache: bytes of the L2 cache.
     """
     total = math.prod(grid)
     wave = min(resident, total)
@@ -245,15 +250,19 @@ def find_traffic(
     requests = sum(access.requests for access in loads)
     waits = sum(access.waits for access in loads)
     written = sum(unions[id(each)][0] * shares[id(each)] * SECTOR for each in stores)
+    moved_bytes, evicted = dram_read + written, 0.0
+    if not warm and whole_cache and moved_bytes:  # what others wrote goes; of ours, some stays
+        left = min(DIRTY, written / moved_bytes)
+        evicted = (DIRTY - left) * whole_cache * -math.expm1(-moved_bytes / whole_cache)
     return Traffic(
         read=sum(sum(access.sectors) for access in loads) * scale,
         store_lines=sum(access.lines for access in stores) * scale,
         dram_read=dram_read,
-        dram_written=0.0 if fits else written,
+        dram_written=evicted + (0.0 if fits else written),
         footprint=footprint,
         miss=waits / requests if requests else 0.0,
         far=0.0 if fits and warm else 1.0,
         lines=sum(access.lines for access in loads) * scale,
-        scattered=anywhere / max(dram_read + (0.0 if fits else written), 1.0),
+        scattered=anywhere / max(dram_read + evicted + (0.0 if fits else written), 1.0),
         known=all(sure for _, sure in unions.values()),
     )

@@ -53,11 +53,21 @@ static smk_status get_memory(smk_memory **present, smk_error *error)
     return SMK_OK;
 }
 
+/* Where only some blocks of each launch are counted, what the others would have written is read as zeros: the byte that
+ * fills fresh memory elsewhere would lead a later launch, that finds it as marks or indices, onto paths it never takes.
+ */
 static smk_status allocate(uint64_t bytes, uint64_t *address, smk_error *error)
 {
+    const smk_capture *capture = smk_capture_current();
+    const smk_memory_variable zeros = {.name = {"workspace", sizeof "workspace" - 1}, .bytes = bytes};
     smk_memory *present = NULL;
     smk_status status = get_memory(&present, error);
-    return status == SMK_OK ? smk_memory_allocate(present, bytes, address, error) : status;
+    if (status != SMK_OK) {
+        return status;
+    }
+    return capture->mode == SMK_CAPTURE_PROFILE && capture->blocks != 0
+               ? smk_memory_allocate_variable(present, &zeros, address, error)
+               : smk_memory_allocate(present, bytes, address, error);
 }
 
 /* Textures: the texels lie one after the other in an allocation. */

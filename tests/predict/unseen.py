@@ -1,0 +1,219 @@
+"""Predictions of kernels that the package does not have, beside their times on an H200.
+
+    python tests/run.py predict.unseen --measure    # on an H200; writes unseen_h200.json
+    python tests/run.py predict.unseen              # predicts them; writes docs/predict.md
+
+unseen_kernels.ptx is what nvcc 13.0 makes of unseen_kernels.cu: `nvcc -ptx -arch=sm_75 -O3`.
+"""
+
+import argparse
+import functools
+import json
+import statistics
+import sys
+from pathlib import Path
+
+import numpy
+
+import smemkit
+from smemkit.bench import Stopwatch, timing
+from smemkit.bench.results import describe_run
+
+FOLDER = Path(__file__).resolve().parent
+FOUND = FOLDER / "unseen_h200.json"
+CASES = {}
+
+
+def case(function):
+    """Registers a function that gives (grid, block, arguments, bytes of dynamic shared memory)."""
+    CASES[function.__name__] = function
+    return function
+
+
+@functools.cache
+def load(name):
+    """The kernel of a case."""
+    ptx = (FOLDER / "unseen_kernels.ptx").read_text(encoding="utf-8")
+    return smemkit.RawKernel(ptx, name)
+
+
+def make_random(count, dtype=numpy.float32, most=1 << 30):
+    """Numbers that are the same in each run."""
+    random = numpy.random.RandomState(7)
+    if numpy.dtype(dtype).kind == "f":
+        return random.rand(count).astype(dtype)
+    return random.randint(1, most, count).astype(dtype)
+
+
+@case
+def stencil7():
+    n = 256
+    arrays = make_random(n**3), numpy.empty(n**3, numpy.float32)
+    return (n // 32, n // 8), (32, 8), [*arrays, *map(numpy.int32, (n, n, n))], 0
+
+
+@case
+def matvec_warp():
+    n = 8192
+    arrays = make_random(n * n), make_random(n), numpy.empty(n, numpy.float32)
+    return (n // 8,), (256,), [*arrays, numpy.int32(n), numpy.int32(n)], 0
+
+
+@case
+def matvec_thread():
+    n = 8192
+    arrays = make_random(n * n), make_random(n), numpy.empty(n, numpy.float32)
+    return (n // 128,), (128,), [*arrays, numpy.int32(n), numpy.int32(n)], 0
+
+
+@case
+def count64():
+    n = 1 << 24
+    arrays = make_random(n, numpy.uint32), numpy.zeros(64, numpy.uint32)
+    return (528,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def softmax_rows():
+    rows, columns = 8192, 2048
+    arrays = make_random(rows * columns), numpy.empty(rows * columns, numpy.float32)
+    return (rows,), (256,), [*arrays, numpy.int32(columns)], 0
+
+
+@case
+def embed():
+    n, words = 1 << 18, 1 << 20
+    arrays = (
+        make_random(n, numpy.int32, words),
+        make_random(words * 64),
+        numpy.empty(n * 64, numpy.float32),
+    )
+    return (n // 8,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def collatz():
+    n = 1 << 20
+    arrays = make_random(n, numpy.uint32, 1 << 20), numpy.empty(n, numpy.uint32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def double_chain():
+    n = 1 << 22
+    arrays = make_random(n, numpy.float64), numpy.empty(n, numpy.float64)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def special():
+    n = 1 << 22
+    arrays = make_random(n), numpy.empty(n, numpy.float32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def chains8():
+    grid = 132 * 4
+    out = numpy.empty(grid * 256, numpy.float32)
+    return (grid,), (256,), [out, numpy.float32(0.5), numpy.int32(2000)], 0
+
+
+@case
+def chase():
+    n = 1 << 23
+    table = make_random(n, numpy.int32, n)
+    return (132,), (64,), [table, numpy.empty(132 * 64, numpy.int32), numpy.int32(64)], 100 << 10
+
+
+@case
+def stride9():
+    n = 1 << 22
+    arrays = make_random(n * 9), numpy.empty(n, numpy.float32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def banks4():
+    grid = 132 * 4
+    out = numpy.empty(grid * 256, numpy.float32)
+    return (grid,), (256,), [out, numpy.int32(2000)], 0
+
+
+@case
+def half_pairs_chain():
+    grid = 132 * 4
+    out = numpy.empty(grid * 256, numpy.uint32)
+    return (grid,), (256,), [out, numpy.float32(0.5), numpy.int32(2000)], 0
+
+
+@case
+def hash():  # noqa: A001 - the name of its kernel
+    n = 1 << 23
+    arrays = make_random(n, numpy.uint32), numpy.empty(n, numpy.uint32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def box9():
+    n = 4096
+    arrays = make_random(n * n), numpy.empty(n * n, numpy.float32)
+    return (n // 32, n // 16), (32, 16), [*arrays, numpy.int32(n), numpy.int32(n)], 0
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+def measure(seconds):
+    """The record of the present GPU: the median of the times of each case, and their quantiles."""
+    watch, rows = Stopwatch(seconds), []
+    for name, make in CASES.items():
+        grid, block, arguments, shared = make()
+        placed = [
+            smemkit.asarray(each, backend="cuda") if isinstance(each, numpy.ndarray) else each
+            for each in arguments
+        ]
+        kernel = load(name)
+        call = functools.partial(kernel, grid, block, placed, shared_mem=shared, backend="cuda")
+        call()
+        times = sorted(watch.time(call, "warm"))
+        low, high = times[len(times) // 5], times[-1 - len(times) // 5]
+        middle = statistics.median(times)
+        rows.append(
+            {"kernel": name, "measured_ms": round(middle, 6), "spread_ms": [low, high]}
+            | {"samples": len(times)}
+        )
+        print(name, f"{middle:.5g} ms", flush=True)
+    facts = timing.describe_protocol("cuda")
+    return {"provenance": describe_run(**facts), "rows": rows}
+
+
+def predict(name, device="h200"):
+    """The prediction of a case."""
+    grid, block, arguments, shared = CASES[name]()
+    kernel = load(name)
+    return smemkit.predict(
+        lambda: kernel(grid, block, arguments, shared_mem=shared, backend="sim"), device=device
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--measure", action="store_true", help="time on the present GPU")
+    parser.add_argument("--seconds", type=float, default=0.2, help="of each kernel's samples")
+    parser.add_argument("--out", type=Path, default=FOUND, help="of --measure")
+    chosen = parser.parse_args()
+    if chosen.measure:
+        record = measure(chosen.seconds)
+        lines = ",\n".join(json.dumps(row) for row in record["rows"])
+        head = json.dumps(record["provenance"], indent=1)
+        chosen.out.write_text(f'{{"provenance": {head},\n"rows": [\n{lines}\n]}}\n')
+        return 0
+    for name in CASES:
+        done = predict(name)
+        print(name, done.time_ms, done.limited_by, done.notes)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
