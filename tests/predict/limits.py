@@ -1,7 +1,7 @@
 """The limits that predictions name, beside what Nsight Compute finds busiest on an H200.
 
-    python tests/run.py predict.limits --measure    # on an H200 with ncu; writes limits_h200.json
-    python tests/run.py predict.limits              # predicts the same calls; writes docs/predict.md
+    python tests/run.py predict.limits --measure   # on an H200 with ncu; writes limits_h200.json
+    python tests/run.py predict.limits             # predicts the same calls; fills docs/predict.md
 
 One launch of each variant of every family is measured, at a size in the middle of the recorded
 ones: the share of its peak that each unit reaches, and why warps wait.
@@ -9,13 +9,14 @@ ones: the share of its peak that each unit reaches, and why warps wait.
 
 import argparse
 import json
-import os
 import re
 import sys
 import time
 from pathlib import Path
 
 import numpy
+
+from predict.table import PAGE, fill
 
 import smemkit
 from smemkit import _core
@@ -174,10 +175,11 @@ def read_launch(row):
     }
 
 
-def measure(budget, shares, keep=None):
+def measure(budget, shares, keep=None, first=0):
     """The record of the present GPU; keep: where to write what ncu printed, and the calls."""
+    options = ["--budget", str(budget), "--first", str(first)]
     metrics = {*shares, DURATION, *(STALLED.format(name) for name in REASONS)}
-    text, made = ncu.run_ncu(metrics, "predict.limits", ["--budget", str(budget)], OPTIONS)
+    text, made = ncu.run_ncu(metrics, "predict.limits", options, OPTIONS)
     if keep:
         keep.write_text(json.dumps([text, made]), encoding="utf-8")
     parts = split_launches(ncu.parse_csv(text), made)
@@ -243,7 +245,7 @@ def predict_limit(case, inputs, out, row):
 def write_table(rows):
     """The table of the page."""
     lines = [
-        "| call | shape | predicted limit | busiest unit | share of its peak | most warps wait for | |",
+        "| call | shape | predicted limit | busiest unit | of its peak | most warps wait for | |",
         "| --- | --- | --- | --- | ---: | --- | --- |",
     ]
     for row in rows:
@@ -266,6 +268,11 @@ def sum_up(rows):
     )
 
 
+def fill_page(text, rows):
+    """The page with the sentence and the table made of the rows."""
+    return fill(text, "limits", f"{sum_up(rows)}\n\n{write_table(rows)}")
+
+
 def write_record(record, path):
     """Writes a record, a row a line."""
     lines = ",\n".join(json.dumps(row) for row in record["rows"])
@@ -278,16 +285,24 @@ def main():
     parser.add_argument("child", nargs="?", help="where the child that ncu watches writes its list")
     parser.add_argument("--measure", action="store_true", help="count on the present GPU")
     parser.add_argument("--budget", type=float, default=600.0, help="seconds of the calls")
+    parser.add_argument("--first", type=int, default=0, help="of CASES; those before it are kept")
     parser.add_argument("--out", type=Path, default=FOUND, help="of --measure")
     parser.add_argument("--keep", type=Path, help="where to write what ncu printed")
     parser.add_argument("--shares", nargs="*", default=SHARES, help="metrics of shares, of ncu")
     chosen = parser.parse_args()
     if chosen.child:
-        Path(chosen.child).write_text(json.dumps(make_calls(CASES, chosen.budget)))
+        Path(chosen.child).write_text(json.dumps(make_calls(CASES[chosen.first :], chosen.budget)))
         return 0
     if chosen.measure:
-        write_record(measure(chosen.budget, chosen.shares, chosen.keep), chosen.out)
+        record = measure(chosen.budget, chosen.shares, chosen.keep, chosen.first)
+        kept = json.loads(FOUND.read_text(encoding="utf-8"))["rows"] if chosen.first else []
+        write_record(record | {"rows": [*kept, *record["rows"]]}, chosen.out)
         return 0
+    record = json.loads(FOUND.read_text(encoding="utf-8"))
+    record["rows"] = list(predict_limits(record["rows"]))
+    write_record(record, FOUND)
+    PAGE.write_text(fill_page(PAGE.read_text(encoding="utf-8"), record["rows"]), encoding="utf-8")
+    print(sum_up(record["rows"]))
     return 0
 
 

@@ -163,13 +163,17 @@ def write_rows(rows):
     return "\n".join(lines)
 
 
+def fill(text, name, made):
+    """The text with what stands between the marks of that name made anew."""
+    head, _, rest = text.partition(f"<!-- {name} -->")
+    _, _, tail = rest.partition(f"<!-- /{name} -->")
+    return f"{head}<!-- {name} -->\n{made}\n<!-- /{name} -->{tail}"
+
+
 def fill_page(text, rows):
     """The page with its tables made of the rows."""
-    for name, made in (("summary", write_summary(rows)), ("rows", write_rows(rows))):
-        head, _, rest = text.partition(f"<!-- {name} -->")
-        _, _, tail = rest.partition(f"<!-- /{name} -->")
-        text = f"{head}<!-- {name} -->\n{made}\n<!-- /{name} -->{tail}"
-    return text
+    text = fill(text, "summary", write_summary(rows))
+    return fill(text, "rows", write_rows(rows))
 
 
 def main():
