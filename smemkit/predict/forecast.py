@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 USUAL = 0.15  # of the time: how far a prediction is off where all is known
 # What widens the range, as a share of the time.
 NO_CODE, GUESSED, UNKNOWN_REUSE, NEAR_CACHE, CONTENDED, POWER = 0.35, 0.15, 0.3, 0.25, 0.3, 0.2
+COLD, EXPOSED, MUTUAL = 0.15, 0.15, 0.35
+START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
+NOTED = 0.1  # share of the time from which on that is said
+# Loads by which blocks watch what others write.
+WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)")
 FEW_WATTS = 120.0  # cards below this lower their clock under load
 
 
@@ -87,9 +93,20 @@ def find_class_place(executed: ExecutedCode | None, kind: str) -> str:
 def say_unknown(
     timed: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]],
     card: Card,
+    warm: bool,
+    starts: int,
+    time_ms: float,
 ) -> tuple[tuple[str, ...], float]:
     """(what is not known, how wide the range becomes by it as a share of the time)."""
     notes: dict[str, float] = {}
+    usual = math.hypot(USUAL, START_US / 1e3 * math.sqrt(starts) / time_ms)
+    if usual > USUAL + NOTED:
+        notes[
+            "what a launch takes until its first instructions are there: that is much "
+            "of so short a time"
+        ] = 0.0  # it is in `usual`
+    if not warm:
+        notes["what the cache holds instead, and must write to memory first"] = COLD
     for facts, launch, executed, why, counted_registers in timed:
         kernel, traffic = facts["kernel"], launch.traffic
         cache = card.l2_mb * 2**20
@@ -111,6 +128,10 @@ def say_unknown(
                 f"{kernel} touches {traffic.footprint / 2**20:.0f} MiB, about as much as the L2 "
                 f"cache of {card.l2_mb:.0f} MiB holds: what stays there is not certain"
             ] = NEAR_CACHE
+        if launch.limited_by in ("latency", "barriers"):
+            notes[f"how latencies grow under load, for which the warps of {kernel} wait"] = EXPOSED
+        if any(WATCHING.search(row["ptx"]) for row in facts["instructions"]):
+            notes[f"how long the blocks of {kernel} wait for what others of them write"] = MUTUAL
         if "atomics" in launch.parts and launch.limited_by == "atomics":
             notes["how many atomics meet at one address depends on data"] = CONTENDED
     if card.guessed:
@@ -124,7 +145,7 @@ def say_unknown(
             f"the clock under load: with {card.watts:.0f} W the card lowers it below "
             f"{card.clock_mhz:.0f} MHz"
         ] = POWER
-    return tuple(notes), math.hypot(USUAL, *notes.values())
+    return tuple(notes), math.hypot(usual, *notes.values())
 
 
 def predict_launches(
@@ -169,7 +190,7 @@ def predict_launches(
         terms.append(Term("tail wave", None, "", None, tail))
         gains["tail wave"] = tail
     terms.sort(key=lambda term: -term.time_ms)
-    notes, width = say_unknown(timed, card)
+    notes, width = say_unknown(timed, card, cache == "warm", starts, time_ms)
     return Prediction(
         card=card,
         kernels=tuple(facts["kernel"] for facts, *_ in timed),

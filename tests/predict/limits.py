@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 
 import numpy
-
 from predict.table import PAGE, fill
 
 import smemkit
