@@ -99,6 +99,24 @@ def map_counts(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> Execu
     counted: the instructions of a profiled launch, dicts with `ptx_line`, `ptx`, `file`, `line`
     and `counters`. A launch of which only some blocks were counted gives counts of those blocks.
     """
+    key = id(code), tuple((row["ptx_line"], _count(row)) for row in counted)
+    known = _MAPPED.get(key)
+    if known is None or known.code is not code:
+        while len(_MAPPED) >= MAPPED_MOST:
+            _MAPPED.pop(next(iter(_MAPPED)), None)
+        known = _MAPPED[key] = _map(code, counted)
+    return known
+
+
+MAPPED_MOST = 64
+_MAPPED: dict[tuple[int, tuple[tuple[int, float], ...]], ExecutedCode] = {}
+
+
+def _count(row: Mapping[str, Any]) -> float:
+    return float(row["counters"].get("instructions.warp", 0))
+
+
+def _map(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> ExecutedCode:
     equations = _Equations(code, counted)
     variables = equations.solve()
     executions, flows = equations.spread(variables)

@@ -26,9 +26,10 @@ from .register_reads import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from .executed import ExecutedCode
-    from .machine_code import Instruction
+    from .machine_code import Instruction, MachineCode
 
 QUEUE = 8  # instructions of the load/store unit that wait in a partition
 EVENTS = 12_000  # instructions that a simulation issues, about
@@ -182,11 +183,50 @@ def time_warps(
     share the unit. lines: what is known better, by the lines of the PTX. longest: the first
     warp takes the ways that few take, as one that does ends last.
     """
-    clocks = {**pipe_clocks(executed.code.architecture), **(service or {})}
+    given = tuple(sorted((service or {}).items())), tuple(sorted((lines or {}).items()))
+    asked = warps, max(1, warps_per_block), rounds, longest
+    key = _describe(executed), _list_latencies(latencies), given, asked
+    known = _TIMES.get(key)
+    if known is None or known[0] is not executed.code:
+        made = _time(executed, latencies, dict(service or {}), lines or {}, *asked)
+        while len(_TIMES) >= TIMES_MOST:
+            _TIMES.pop(next(iter(_TIMES)), None)
+        known = _TIMES[key] = executed.code, made
+    return known[1]
+
+
+# What has been simulated: a call that is predicted again, for another cache or choice, has most of
+# it. The code stands beside its times so that its id stays its own.
+TIMES_MOST = 256
+_TIMES: dict[Any, tuple[MachineCode, WarpTimes]] = {}
+
+
+def _describe(executed: ExecutedCode) -> tuple[Any, ...]:
+    flows = tuple(sorted(executed.flows.items()))
+    return id(executed.code), executed.executions.tobytes(), flows, executed.warps
+
+
+def _list_latencies(latencies: Latencies) -> tuple[Any, ...]:
+    values = tuple(getattr(latencies, name) for name in LATENCY_NAMES)
+    return values, tuple(sorted(latencies.lines.items()))
+
+
+def _time(
+    executed: ExecutedCode,
+    latencies: Latencies,
+    service: Mapping[str, float],
+    lines: Mapping[int, LineAccess],
+    warps: int,
+    warps_per_block: int,
+    rounds: int,
+    longest: bool,
+) -> WarpTimes:
+    """As time_warps, which knows what was asked for before."""
+    clocks = {**pipe_clocks(executed.code.architecture), **service}
     for each in executed.code:
         if each.kind == "tensor":
             clocks.setdefault(each.opcode, matrix_clocks(each.opcode, executed.code.architecture))
-    simulate = _Simulation(latencies, clocks, lines or {}, warps, max(1, warps_per_block), rounds)
+    simulate = _Simulation(latencies, clocks, lines, warps, warps_per_block, rounds)
     simulate.longest = longest
     loops = [loop for loop in warp_path.list_loops(executed) if loop.trips > 6]
     length = executed.issue_slots / max(executed.warps, 1.0)

@@ -345,19 +345,21 @@ def find_demand(
     starts = max(card.block_clk, card.warp_clk * warps)
     parts.append(part("block starts", blocks, "blocks", 1 / starts))
     latencies = find_latencies(facts, card, traffic, warps)
-    waits, _ = add_waits(
-        facts["instructions"],
-        {
-            "load.global": latencies.global_load,
-            "load.local": card.l1_clk,
-            "load.shared": card.shared_clk,
-            "matrix.shared": card.shared_clk,
-            "atomic.shared": latencies.atomic_shared,
-            "atomic.global": latencies.atomic_global,
-            "barrier": latencies.barrier,
-        },
-    )
-    lone = (waits + DEPENDENT * issued) / (warps * blocks)
+    lone = 0.0
+    if executed is None:
+        waits, _ = add_waits(
+            facts["instructions"],
+            {
+                "load.global": latencies.global_load,
+                "load.local": card.l1_clk,
+                "load.shared": card.shared_clk,
+                "matrix.shared": card.shared_clk,
+                "atomic.shared": latencies.atomic_shared,
+                "atomic.global": latencies.atomic_global,
+                "barrier": latencies.barrier,
+            },
+        )
+        lone = (waits + DEPENDENT * issued) / (warps * blocks)
     return Demand(
         parts,
         executed,

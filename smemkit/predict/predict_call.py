@@ -54,7 +54,7 @@ def predict(
     Returns
     -------
     Prediction, with time_ms, low_ms, high_ms, limited_by, terms, gains, occupancy, waves, notes;
-    print it, or show it in a notebook. The range holds three in four of the times that were
+    print it, or show it in a notebook. The range holds nine in ten of the times that were
     measured on an H200; docs/predict.md has all of them.
 
     Raises

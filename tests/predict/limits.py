@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy
 from predict.table import PAGE, fill
+from predict.unseen import write_record
 
 import smemkit
 from smemkit import _core
@@ -270,13 +271,6 @@ def sum_up(rows):
 def fill_page(text, rows):
     """The page with the sentence and the table made of the rows."""
     return fill(text, "limits", f"{sum_up(rows)}\n\n{write_table(rows)}")
-
-
-def write_record(record, path):
-    """Writes a record, a row a line."""
-    lines = ",\n".join(json.dumps(row) for row in record["rows"])
-    head = json.dumps(record["provenance"], indent=1)
-    path.write_text(f'{{"provenance": {head},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
 def main():

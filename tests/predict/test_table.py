@@ -27,8 +27,8 @@ def test_the_page_has_the_rows(rows):
 def test_predictions_are_near(rows):
     facts = table.sum_up(rows)
     assert facts["median"] <= table.GOALS["median"]
-    assert facts["near"] >= 0.85
-    assert facts["inside"] >= 0.7
+    assert facts["near"] >= 0.9
+    assert facts["inside"] >= 0.85
     assert facts["tau"] >= table.GOALS["tau"]
 
 

@@ -1,9 +1,11 @@
 """Predictions of kernels that the package does not have, beside their times on an H200.
 
-    python tests/run.py predict.unseen --measure    # on an H200; writes unseen_h200.json
-    python tests/run.py predict.unseen              # predicts them; writes docs/predict.md
+    python tests/run.py predict.unseen --measure   # on an H200; writes unseen_h200.json
+    python tests/run.py predict.unseen             # predicts them; fills docs/predict.md
 
-unseen_kernels.ptx is what nvcc 13.0 makes of unseen_kernels.cu: `nvcc -ptx -arch=sm_75 -O3`.
+"blind_ms" of the record are predictions that were made before the kernels were timed; the model has
+been mended since. unseen_kernels.ptx is what nvcc 13.0 makes of unseen_kernels.cu by
+`nvcc -ptx -arch=sm_75 -O3`.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import sys
 from pathlib import Path
 
 import numpy
+from predict.table import PAGE, fill
 
 import smemkit
 from smemkit.bench import Stopwatch, timing
@@ -177,14 +180,11 @@ def measure(seconds):
         call = functools.partial(kernel, grid, block, placed, shared_mem=shared, backend="cuda")
         call()
         times = sorted(watch.time(call, "warm"))
-        low, high = times[len(times) // 5], times[-1 - len(times) // 5]
-        middle = statistics.median(times)
-        rows.append(
-            {"kernel": name, "measured_ms": round(middle, 6), "spread_ms": [low, high]}
-            | {"samples": len(times)}
-        )
-        print(name, f"{middle:.5g} ms", flush=True)
+        spread = [times[len(times) // 5], times[-1 - len(times) // 5]]
+        middle = float(f"{statistics.median(times):.6g}")
+        rows.append({"kernel": name, "measured_ms": middle, "spread_ms": spread})
     facts = timing.describe_protocol("cuda")
+    del facts["protocol"]
     return {"provenance": describe_run(**facts), "rows": rows}
 
 
@@ -197,6 +197,55 @@ def predict(name, device="h200"):
     )
 
 
+def predict_row(row):
+    """The row of a record with its prediction."""
+    done = predict(row["kernel"])
+    return row | {
+        "predicted_ms": float(f"{done.time_ms:.6g}"),
+        "low_ms": float(f"{done.low_ms:.6g}"),
+        "high_ms": float(f"{done.high_ms:.6g}"),
+        "limited_by": done.limited_by,
+    }
+
+
+def list_errors(rows, name="predicted_ms"):
+    """The relative errors of rows."""
+    return [row[name] / row["measured_ms"] - 1 for row in rows]
+
+
+def write_table(rows):
+    """The table of the page."""
+    lines = [
+        "| kernel | measured, ms | predicted before, ms | error | predicted, ms | error | limit |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for row, before, now in zip(
+        rows, list_errors(rows, "blind_ms"), list_errors(rows), strict=True
+    ):
+        lines.append(
+            f"| {row['kernel']} | {row['measured_ms']:.4g} | {row['blind_ms']:.4g} | "
+            f"{before:+.0%} | {row['predicted_ms']:.4g} | {now:+.0%} | {row['limited_by']} |"
+        )
+    before, now = (
+        statistics.median(map(abs, list_errors(rows, name)))
+        for name in ("blind_ms", "predicted_ms")
+    )
+    lines.append(f"| **median error** | | | {before:.0%} | | {now:.0%} | |")
+    return "\n".join(lines)
+
+
+def fill_page(text, rows):
+    """The page with the table made of the rows."""
+    return fill(text, "unseen", write_table(rows))
+
+
+def write_record(record, path):
+    """Writes a record, a row a line."""
+    lines = ",\n".join(json.dumps(row) for row in record["rows"])
+    head = json.dumps(record["provenance"], indent=1)
+    path.write_text(f'{{"provenance": {head},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--measure", action="store_true", help="time on the present GPU")
@@ -204,14 +253,14 @@ def main():
     parser.add_argument("--out", type=Path, default=FOUND, help="of --measure")
     chosen = parser.parse_args()
     if chosen.measure:
-        record = measure(chosen.seconds)
-        lines = ",\n".join(json.dumps(row) for row in record["rows"])
-        head = json.dumps(record["provenance"], indent=1)
-        chosen.out.write_text(f'{{"provenance": {head},\n"rows": [\n{lines}\n]}}\n')
+        write_record(measure(chosen.seconds), chosen.out)
         return 0
-    for name in CASES:
-        done = predict(name)
-        print(name, done.time_ms, done.limited_by, done.notes)
+    record = json.loads(FOUND.read_text(encoding="utf-8"))
+    record["rows"] = [predict_row(row) for row in record["rows"]]
+    write_record(record, FOUND)
+    page = fill_page(PAGE.read_text(encoding="utf-8"), record["rows"])
+    PAGE.write_text(page, encoding="utf-8")
+    print(write_table(record["rows"]))
     return 0
 
 
