@@ -190,8 +190,10 @@ int main(void)
 @needs_nvcc
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_libraries_with_a_runtime_of_their_own(tmp_path):
+def test_libraries_with_a_runtime_of_their_own(tmp_path, request):
     """Linked to a program, and loaded when it runs, by a path that is relative."""
+    if not request.config.getoption("--programs"):
+        pytest.skip("takes seconds to compile: --programs runs it")
     source = whole_programs.FOLDER / "own_runtime.inc.cu"
     folder = NVCC.resolve().parent.parent / "lib"
     commands = [
