@@ -1,6 +1,7 @@
 """Cards of their owners: what files of measurements give, where they are found, what is refused."""
 
 import json
+from pathlib import Path
 
 import numpy
 import pytest
@@ -9,6 +10,8 @@ import smemkit
 from smemkit.bench import rates, recorded
 from smemkit.bench.results import Results
 from smemkit.predict import own_card
+
+MEASURED = Path(__file__).with_name("card_h200.json")
 
 
 def join_rows(name="NVIDIA H200", capability="9.0"):
@@ -40,6 +43,30 @@ def test_recorded_rows_of_the_h200_give_its_constants(folder):
     assert lines[1].split() == ["measured", "in", "the", "table"]
     assert next(line for line in lines if line.startswith("l2_mb")).split() == ["l2_mb", "60", "60"]
     assert "launch_us" in lines[-1] and "l1_clk" not in lines[-1]
+
+
+# Constants that an H200 gave by `smemkit record --card` (tests/predict/card_h200.json), and how far
+# they may lie from its row, part of which other kernels measured.
+FAR = {"l2_bytes_per_clk": 0.4, "l2_partial_stores_per_clk": 0.3, "atomic_slices": 0.4}
+
+
+def test_a_measured_h200_is_like_its_row():
+    mine, known = smemkit.card(MEASURED), smemkit.card("h200")
+    measured = [name for name, source in mine.sources.items() if "smemkit record" in source]
+    assert len(measured) >= 23 and not {"launch_us", "l1_kb"} & set(measured)
+    for quantity in measured:
+        near = FAR.get(quantity, 0.25)
+        assert getattr(mine, quantity) == pytest.approx(getattr(known, quantity), rel=near), (
+            quantity
+        )
+
+
+def test_a_measured_h200_predicts_as_its_row_does():
+    a = numpy.ones((1024, 1024), dtype="float32")
+    for variant in ("naive", "padded", "copy"):
+        report = smemkit.profile(smemkit.transpose, a, variant=variant, blocks=4)
+        own, row = report.time(MEASURED), report.time("h200")
+        assert own.time_ms == pytest.approx(row.time_ms, rel=0.2), variant
 
 
 def test_a_card_is_found_by_its_name_its_file_and_as_mine(folder):
