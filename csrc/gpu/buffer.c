@@ -270,7 +270,7 @@ static smk_status allocate_zeros(uint64_t bytes, uint64_t *address, smk_error *e
  * A stream of smk_stream_create has such a block too; borrowers on any other one, and those whose launches a graph
  * captures, get a block of their own. The block of the default stream is never freed, since a launch may run until the process ends. */
 static _Atomic(uint64_t) zeros[SMK_DEVICES_MAX];
-enum { ZEROS_UNKNOWN, ZEROS_NOT_KEPT, ZEROS_BYTES = 1 << 16 };
+enum { ZEROS_UNKNOWN, ZEROS_NOT_KEPT, ZEROS_BYTES = 1 << 22 };
 
 /* The block, made for the first borrower; or ZEROS_NOT_KEPT. After a failure the next borrower tries again. */
 static smk_status find_zeros(int device, uint64_t *found, smk_error *error)

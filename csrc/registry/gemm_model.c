@@ -26,7 +26,11 @@ static const smk_gemm_tile tiles[] = {
 static const double MEMORY_PACE = 4.2e6, CACHE_PACE = 2.0e6;
 
 /* How many times as long blocks of fma take for the operands' bytes: few of them are on their way at a time. */
-static const double FMA_READS = 1.3;
+static const double FMA_READS = 1.7;
+
+/* Sums and tickets of so many bytes are kept cleared between calls (gpu/buffer.c); more take so many microseconds to
+ * clear. */
+static const double KEPT_BYTES = 1 << 22, CLEAR = 3.3;
 
 /* A launch that adds partial sums, in microseconds. */
 static const double ADD_START = 2.6;
@@ -105,7 +109,9 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double read = smk_gemm_model_bytes(smk_gemm_model_read(request)) * (tile->last > 0 ? FMA_READS : 1.0);
     const double slower = alone > busy ? alone : busy;
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
-    const double add = tile->last > 0 && parts.count > 1 ? tile->last + all * tile->each * tiles_each
+    const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
+                 clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
+    const double add = tile->last > 0 && parts.count > 1 ? tile->last + all * tile->each * tiles_each + clear
                                                          : smk_gemm_model_add(request, parts.count);
     return tile->start + (slower > read ? slower : read) +
            tile->end * (rounds > each / resident ? rounds : each / resident) + smk_gemm_model_bytes(item * elements) +

@@ -187,6 +187,25 @@ struct gemm_fma_tile {
         }
     }
 
+    // Writes what a lane has: four neighbours at once, where rows of c are made of them.
+    static __device__ __forceinline__ void write(float *c, long long n, int rows, int cols, int my_row, int my_col,
+                                                 const float (&sum)[TM][TN])
+    {
+        const bool whole = n % 4 == 0 && (size_t)c % 16 == 0;
+#pragma unroll
+        for (int e = 0; e < TM * TN; e += 4) {
+            const int row = my_row + e / TN * LANES_M, col = my_col + e % TN * LANES_N;
+            float *const to = c + row * n + col;
+            if (whole && row < rows && col < cols)
+                *reinterpret_cast<float4 *>(to) = make_float4(sum[e / TN][e % TN], sum[e / TN][e % TN + 1],
+                                                              sum[e / TN][e % TN + 2], sum[e / TN][e % TN + 3]);
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                if (!whole && row < rows && col + i < cols)
+                    to[i] = sum[e / TN][e % TN + i];
+        }
+    }
+
     static __device__ __forceinline__ void run(gemm_fma_call g)
     {
         const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
@@ -231,6 +250,12 @@ struct gemm_fma_tile {
             slot = slot + 1 == STAGES ? 0 : slot + 1;
         }
         asm volatile("cp.async.wait_group 0;" ::: "memory");
+        if constexpr (SLICES == 1) {
+            if (g.parts == 1) {
+                write(at.c + at.row * g.n + at.col, g.n, rows, cols, my_row, my_col, sum);
+                return;
+            }
+        }
 
         // What is staged was read by all: none may put sums there before the last has read.
         __syncthreads();
