@@ -188,8 +188,9 @@ def test_large_transposes_of_three_axes(steps, machine):
 
 # Transposes, which launch the kernels on the simulator, too ---------------------------------------
 
-# Rows that end in each of a thread's elements; tiles that end in each of its rows.
-ENDS = [((3, 2, n), (1, 0, 2)) for n in (301, 601, 901, 1101)]
+# Arrays and rows that end in each of a thread's elements; tiles that end in each of its rows.
+ENDS = [((m, n, 13), (2, 1, 0)) for m, n in ((1, 9), (3, 11), (5, 11), (7, 11))]
+ENDS += [((3, 2, n), (1, 0, 2)) for n in (301, 601, 901, 1101)]
 ENDS += [((2, m, n), (0, 2, 1)) for m, n in ((70, 41), (17, 19), (33, 130), (129, 61), (130, 200))]
 SIDES = (2, 3, 2, 1, 3, 2, 3, 2)  # 1: this axis is none of the layout
 

@@ -87,11 +87,18 @@ def call_samples(family, variant):
 # Calls of one kernel or a few --------------------------------------------------------------------
 
 
-def multiply_transposed(variant, dtype):
+def multiply_transposed(variant, dtype, m=33, k=50, n=41):
     """Operands that are contiguous along their columns."""
-    a, b = integers(1, (50, 33), dtype), integers(2, (41, 50), dtype)
+    a, b = integers(1, (k, m), dtype), integers(2, (n, k), dtype)
     of_device = [smemkit.asarray(x, backend="sim").T for x in (a, b)]
     equal(smemkit.asnumpy(smemkit.gemm(*of_device, variant=variant)), a.T @ b.T)
+
+
+def multiply_transposed_by_tiles(variant):
+    """The same for each tile that the kernel has."""
+    with multiprocessors(1):
+        for sizes, *_ in OF_PART[f"gemm/{variant}"].values():
+            multiply_transposed(variant, "float32", **sizes)
 
 
 def multiply_a_column(variant):
@@ -166,7 +173,7 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "gemm/tuned": (multiply_no_numbers,),
     "gemm/direct": (multiply_no_numbers, lambda name: multiply_transposed(name, "float32")),
     "gemm/dmma": (lambda name: multiply_transposed(name, "float64"),),
-    "gemm/fma": (lambda name: multiply_transposed(name, "float32"),),
+    "gemm/fma": (multiply_transposed_by_tiles,),
     "gemm/vector": (multiply_a_column,),
     "reduce_axis/panel": (reduce_long_axes,),
     "reduce_axis/strip": (reduce_long_axes,),
