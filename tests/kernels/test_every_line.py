@@ -1,6 +1,7 @@
 """Small calls that execute every line of every kernel of the package, their results compared.
 
-A line that none of them reaches fails here: it lacks a call, or it is dead. The command
+A line that none of them reaches fails here: it lacks a call, or it is dead, or UNREACHED says why
+no call can reach it. The command
 
     smemkit coverage run --package -- python -m pytest tests/kernels tests/probe tests/py
 
@@ -28,6 +29,12 @@ FAMILIES = [
     for family in workloads.list_families()
     for variant in smemkit.variants(family)
 ]
+# {file: {line: why no call reaches it}}; a line that one does reach may not stand here.
+UNREACHED = {
+    "scan/single_pass.cu": {
+        "before_tile[0] = NEUTRAL;": "arrays of one tile take the kernel of small tiles"
+    },
+}
 # {kernel: sizes of calls more}: for parts of k, for whole tiles
 PARTS = {"m": 40, "k": 3000, "n": 36}
 SIZES = {
@@ -253,5 +260,13 @@ def test_every_kernel_is_called(missed):
     assert {path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.cu")} <= set(missed)
 
 
+def find_texts(name, numbers):
+    """The lines of a file; their numbers where the build has made it (types.cu)."""
+    path = FOLDER / name
+    lines = path.read_text().splitlines() if path.exists() else ()
+    return {lines[number - 1].strip() if lines else number for number in numbers}
+
+
 def test_every_line_is_executed(missed):
-    assert {name: lines for name, lines in missed.items() if lines} == {}
+    found = {name: find_texts(name, numbers) for name, numbers in missed.items() if numbers}
+    assert found == {name: set(explained) for name, explained in UNREACHED.items()}
