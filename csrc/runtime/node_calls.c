@@ -429,8 +429,13 @@ SMK_EXPORT smk_cuda cudaGraphNodeSetParams(smk_cuda_node *node, any_node *facts)
         return cudaGraphEventWaitNodeSetEvent(node, facts->as.event);
     case SMK_WORK_RECORD:
         return cudaGraphEventRecordNodeSetEvent(node, facts->as.event);
+    case SMK_WORK_GRAPH: /* of these CUDA changes nothing either */
+    case SMK_WORK_NOTHING:
+    case SMK_WORK_ALLOCATE:
+    case SMK_WORK_FREE:
+        break;
     }
-    return smk_outcome_return(SMK_CUDA_ErrorNotSupported); /* of the others CUDA changes nothing either */
+    return smk_outcome_return(SMK_CUDA_ErrorNotSupported);
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node, any_node *facts)

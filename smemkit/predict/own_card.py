@@ -7,7 +7,6 @@ cards of the same architecture in the table.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +58,8 @@ def list_files() -> list[Path]:
 
 def read_file(path: Path) -> dict[str, Any]:
     """What a file says; ArgumentError where it is not one of results of a named GPU."""
+    import json
+
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core, _progress
 from .cards import find_card
-from .fit import demand_capability
 from .predict_call import BLOCKS, predict
 from .prediction import WIDTH, write_time
 
@@ -340,6 +339,8 @@ def rank(
             "rank takes a function and then its arguments, as in smemkit.rank(smemkit.gemm, a, b), "
             f"not {reprlib.repr(function)}"
         )
+    from .fit import demand_capability  # brings the modules of the compilers
+
     card = find_card(device)
     wanted = check_choices(function, choices, str(kwargs.get("precision")))
     family = find_family(function)

@@ -72,7 +72,8 @@ def test_the_bits_of_a_whole_call(cut, key):
     cut(1 << 10)
     assert call(family, *arrays, variant=name).tobytes() == whole.tobytes()
     is_cut = _core._run_stats()["blocks"] < blocks  # the last launch is one of a small slab
-    assert is_cut is (ROWS[family]["except"] != name)
+    # blocks of stream_k add up parts of an element, whose number depends on the shape
+    assert is_cut is (name not in (ROWS[family]["except"], "stream_k"))
     out = np.zeros_like(whole)
     assert call(family, *arrays, variant=name, out=out) is out
     assert out.tobytes() == whole.tobytes()

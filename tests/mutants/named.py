@@ -25,8 +25,8 @@ NAMED = [
     (
         "the bound of accesses one too large, lane by lane",
         "access.c",
-        "if (address > limit || bytes > limit - address) {",
-        "if (address > limit || bytes > limit - address + 1) {",
+        "address <= limit && bytes <= limit - address;",
+        "address <= limit && bytes <= limit - address + 1;",
     ),
     (
         "the bound of atomics in shared memory one too large",
@@ -79,8 +79,8 @@ NAMED = [
     (
         "no flush of subnormals in a lone float atomic",
         "atomic.c",
-        "old = update_alone(host, bytes, op, b, c, !shared);",
-        "old = update_alone(host, bytes, op, b, c, false);",
+        "return update_alone(host, bytes, op, b, c, !shared);",
+        "return update_alone(host, bytes, op, b, c, false);",
     ),
     (
         "the bank shortcut for rows taken for atomics",

@@ -121,8 +121,9 @@ static bool differs_by_lane(smk_special special)
     case SMK_SPECIAL_LANEMASK_GT:
     case SMK_SPECIAL_LANEMASK_GE:
         return true;
+    default: /* the others are one value for the warp */
+        return false;
     }
-    return false;
 }
 
 static void fill_special(smk_warp *warp, const smk_special_row *row)
