@@ -133,6 +133,14 @@ SPARE_GUARDS = {
         "stage(g, place, step, step);": _BEHIND,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
     },
+    "gemm/fma": {
+        "stage<BM, DEPTH>(here, PITCH_A, from_a, g.a_row, g.a_col, rows, "
+        "depth - next * DEPTH);": _BEHIND,
+        "stage<DEPTH, BN>(here + BM * PITCH_A * 4, PITCH_B, from_b, g.b_row, g.b_col, "
+        "depth - next * DEPTH,": _BEHIND,
+        "write(at.c + at.row * g.n + at.col, g.n, rows, cols, my_row, my_col, sum);": "both ways "
+        "of writing put the same values there",
+    },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
         "g.k % 2 == 0 && g.n % 2 == 0 && first < end)": "rows of odd length that begin at even "
