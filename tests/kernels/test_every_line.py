@@ -17,7 +17,7 @@ import pytest
 from kernels.test_conv2d import oracle
 from probe.test_probe import KERNELS as PROBES
 from probe.test_probe import launch
-from sim.check.altered import OF_PART, ragged, regular, small_machine
+from sim.check.altered import OF_PART, multiprocessors, ragged, regular, small_machine
 
 import smemkit
 from smemkit.bench import workloads
@@ -55,13 +55,6 @@ def equal(got, expected):
 
 def integers(seed, shape, dtype="float32"):
     return np.random.RandomState(seed).randint(-3, 4, shape).astype(dtype)
-
-
-@contextlib.contextmanager
-def multiprocessors(count):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SMEMKIT_SM_COUNT", str(count))
-        yield
 
 
 # Calls by size and type --------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sim.check.altered import OF_PART
+from sim.check.altered import IN_PARTS, OF_PART
 from support import shapes
 
 import smemkit
@@ -32,6 +32,17 @@ def test_each_tile(part, machine, rng, monkeypatch):
                     for one, turn in ((a, turn_a), (b, turn_b))
                 )
                 assert np.array_equal(smemkit.asnumpy(smemkit.gemm(x, y, variant="fma")), a @ b)
+
+
+@pytest.mark.parametrize("part", IN_PARTS["gemm/fma"])
+def test_parts_of_each_tile(part, machine, rng, monkeypatch):
+    count, sizes = IN_PARTS["gemm/fma"][part]
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", str(count))
+    m, k, n = sizes["m"], sizes["k"], sizes["n"]
+    a, b = shapes.integers(rng, (m, k), "f4", 3), shapes.integers(rng, (k, n), "f4", 3)
+    plan = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")["fma"]
+    assert [launch[0] for launch in plan.launches] == [spell(part)] and plan.parts > 1
+    assert np.array_equal(smemkit.gemm(a, b, variant="fma", backend=machine), a @ b)
 
 
 def test_the_last_block_adds_the_parts(machine, rng):

@@ -114,10 +114,10 @@ OF_PART = {
         "": ({"m": 31, "k": 101, "n": 36}, {"m": 24, "k": 40, "n": 100}),
         "large": ({"m": 40, "k": 65, "n": 37}, {"m": 40, "k": 40, "n": 36}),
         "wide": ({"m": 31, "k": 65, "n": 101}, {"m": 24, "k": 40, "n": 200}),
-        "low": ({"m": 1, "k": 101, "n": 1}, {"m": 1, "k": 40, "n": 4}, {"m": 3, "k": 2100, "n": 4}),
+        "low": ({"m": 1, "k": 101, "n": 1}, {"m": 1, "k": 40, "n": 4}),
         "thin": ({"m": 31, "k": 65, "n": 2}, {"m": 24, "k": 100, "n": 4}),
         "column": ({"m": 40, "k": 101, "n": 1}, {"m": 40, "k": 40, "n": 4}),
-        "row": ({"m": 1, "k": 65, "n": 12}, {"m": 1, "k": 40, "n": 36}),
+        "row": ({"m": 1, "k": 65, "n": 12}, {"m": 1, "k": 152, "n": 36}),
         "rows4": ({"m": 3, "k": 65, "n": 37}, {"m": 2, "k": 40, "n": 36}),
         "rows8": ({"m": 5, "k": 101, "n": 65}, {"m": 8, "k": 40, "n": 100}),
     },
@@ -138,6 +138,22 @@ OF_PART = {
     "sort/shuffle": {"": ({"n": 500}, {"n": 1003}, {"n": 2000}, {"n": 4001})},
 }
 
+# {folder/kernel: {part of the entry's name: (multiprocessors, sizes)}}: calls whose plan cuts k on
+# that machine, for barriers and guards of which the calls above find nothing.
+IN_PARTS = {
+    "gemm/fma": {
+        "": (1, {"m": 20, "k": 2100, "n": 20}),
+        "large": (1, {"m": 40, "k": 1040, "n": 36}),
+        "wide": (2, {"m": 24, "k": 1500, "n": 100}),
+        "low": (1, {"m": 3, "k": 2100, "n": 4}),
+        "thin": (1, {"m": 20, "k": 600, "n": 4}),
+        "column": (1, {"m": 40, "k": 1600, "n": 4}),
+        "row": (1, {"m": 1, "k": 1001, "n": 36}),
+        "rows4": (4, {"m": 2, "k": 600, "n": 36}),
+        "rows8": (1, {"m": 5, "k": 2100, "n": 68}),
+    },
+}
+
 
 def part_of(family, variant, entry):
     """The part of an entry's name; "" where it has the variant's."""
@@ -155,12 +171,22 @@ def sizes_for(family, variant, entry):
 
 
 @contextlib.contextmanager
+def multiprocessors(count):
+    """A simulated machine that has so many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SMEMKIT_SM_COUNT", str(count))
+        yield
+
+
 def small_machine(family, variant):
     """One multiprocessor, for kernels whose plan takes a tile by how many there are."""
-    with pytest.MonkeyPatch.context() as patch:
-        if f"{family}/{variant}" in OF_PART:
-            patch.setenv("SMEMKIT_SM_COUNT", "1")
-        yield
+    return multiprocessors(1) if f"{family}/{variant}" in OF_PART else contextlib.nullcontext()
+
+
+def in_parts(family, variant, entry):
+    """[(multiprocessors, sizes)] of the call in which k is cut; none where no plan cuts it."""
+    call = IN_PARTS.get(f"{family}/{variant}", {}).get(part_of(family, variant, entry))
+    return [] if call is None else [call]
 
 
 def keywords_of(family, variant, entry):

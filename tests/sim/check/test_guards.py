@@ -25,7 +25,9 @@ from sim.check import mutate
 from sim.check.altered import (
     OF_PART,
     altered,
+    in_parts,
     keywords_of,
+    multiprocessors,
     part_of,
     ragged,
     sample_words,
@@ -229,6 +231,9 @@ def test_guards_of_the_package(kernel):
         own = OF_PART.get(f"{family}/{variant}", {}).get(part_of(family, variant, mutant.entry))
         with small_machine(family, variant):
             found = judge(mutant, text, machine, own or ragged(family)[:5])
+        for count, sizes in in_parts(family, variant, mutant.entry) if found == "open" else ():
+            with multiprocessors(count):
+                found = judge(mutant, text, machine, [sizes])
         sort("/".join(kernel), mutant, source, found)
     assert not find_outdated("/".join(kernel))
 

@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 from sim.check import check_cases, check_ptx, mutate
 from sim.check.altered import (
+    IN_PARTS,
     OF_PART,
     altered,
     check_call,
+    in_parts,
     keywords_of,
+    multiprocessors,
     ragged,
     regular,
     sizes_for,
@@ -59,6 +62,10 @@ def test_package_originals_are_clean(kernel):
                 with small_machine(family, variant):
                     found = check_call(smemkit._core, family, variant, dtype, sizes, keywords)
                 assert not found, f"{dtype} {sizes} {keywords}\n" + "\n".join(map(str, found))
+        for count, sizes in IN_PARTS.get(f"{family}/{variant}", {}).values():
+            with multiprocessors(count):
+                found = check_call(smemkit._core, family, variant, dtype, sizes)
+            assert not found, f"{dtype} {sizes}\n" + "\n".join(map(str, found))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
@@ -71,11 +78,16 @@ def test_package_barriers(kernel):
         if len(choices) > MANY and dtype != first and keywords != choices[0]:
             continue  # each type and each choice is enough, not each of both
         found = set()
-        with small_machine(family, variant), altered(family, variant, mutant.text) as core:
-            for sizes in sizes_for(family, variant, mutant.entry):
+        shapes = sizes_for(family, variant, mutant.entry)
+        calls = [(small_machine(family, variant), sizes) for sizes in shapes]
+        for count, sizes in in_parts(family, variant, mutant.entry):
+            calls.append((multiprocessors(count), sizes))
+        with altered(family, variant, mutant.text) as core:
+            for machine, sizes in calls:
                 if found & ORDER:
                     break
-                found |= kinds_of(check_call(core, family, variant, dtype, sizes, keywords))
+                with machine:
+                    found |= kinds_of(check_call(core, family, variant, dtype, sizes, keywords))
         judge(mutant, found, CLEAN_WITHOUT_BARRIER, ORDER)
 
 
