@@ -4,10 +4,10 @@
  * Products are exact. They and the addend are aligned to the largest exponent among them, where a product's exponent
  * is the sum of its factors' (its significand lies in [1, 4) and is not normalised first), and each is cut toward zero
  * to SMK_MMA_FRACTION bits behind the point. The sum of what is left is exact, and is cut toward zero to single
- * precision, or rounded to the nearest f16; beyond its range it is infinite, and no zero is negative. A subnormal number has the exponent of its
- * format's smallest normal one. An H200 has the same bits in every result that was compared
- * (tests/sim/exec/mma_h200.json holds some of them). The model follows Fasi, Higham, Mikaitis and Pranesh, "Numerical
- * behavior of NVIDIA tensor cores", 2021.
+ * precision, or rounded to the nearest f16; beyond its range it is infinite, and no zero is negative, not even what
+ * is left of a negative sum that is too small. A subnormal number has the exponent of its format's smallest normal one.
+ * An H200 has the same bits in every result that was compared (tests/sim/exec/mma_h200.json holds some of them). The
+ * model follows Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", 2021.
  */
 #ifndef SMK_SIM_EXEC_MMA_MATH_H
 #define SMK_SIM_EXEC_MMA_MATH_H
@@ -59,13 +59,13 @@ SMK_INLINE bool smk_mma_split(const smk_mma_format format, const uint32_t *numbe
     return special != 0;
 }
 
-/* Rounds to single precision toward zero; numbers beyond the largest become infinite. */
+/* Rounds to single precision toward zero; numbers beyond the largest become infinite, and -0 becomes 0. */
 SMK_INLINE uint32_t smk_mma_narrow(double x)
 {
     const float nearest = (float)x;
-    const uint32_t bits = smk_bits_f32(nearest);
     const bool past = fabs((double)nearest) > fabs(x) && fabs(x) < 0x1p128;
-    return bits - (past ? 1 : 0);
+    const uint32_t bits = smk_bits_f32(nearest) - (past ? 1 : 0);
+    return bits == UINT32_C(0x80000000) ? 0 : bits;
 }
 
 /* Before a loop over columns, so that the compiler vectorises it and does not unroll it. */

@@ -72,7 +72,7 @@ def narrow(total, top):
         size = size >> shift if shift > 0 else size << -shift
         field = exponent + 127 if size >> 23 else 0
         bits = INFINITY if field > 254 else field << 23 | size & 0x7FFFFF
-    return bits | (0x80000000 if total < 0 else 0)
+    return bits | (0x80000000 if total < 0 and bits else 0)
 
 
 def narrow_half(total, top):

@@ -97,6 +97,22 @@ def test_bits(form, regime, rng, machine, product):
         assert same_bits(form, out, mma_model.multiply(form, *operands))
 
 
+WIDE = [form for form in FORMS if form.kind in ("tf32", "bf16") and not form.half]
+
+
+@pytest.mark.parametrize("form", WIDE, ids=str)
+def test_a_negative_sum_that_is_too_small_is_positive_zero(form, machine, product):
+    """2^-126 - 2^-126 - 3 * 2^-151: an H200 gave 0 for such a sum, and not -0."""
+    a, b = np.zeros((1, form.rows, form.depth)), np.zeros((1, form.depth, 8))
+    a[:, :, :2] = -(2.0**-63), -(2.0**-75)
+    b[:, :2] = [[2.0**-63], [3 * 2.0**-76]]
+    c = np.full((1, form.rows, 8), 2.0**-126)
+    operands = [mma_model.encode(form.kind, x) for x in (a, b)]
+    operands.append(mma_model.encode(form.result, c))
+    if find_capability(machine) == 90:
+        assert not product(form, *operands).any()
+
+
 PROGRAM = """
 import hashlib, sys
 import numpy
