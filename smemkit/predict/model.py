@@ -265,12 +265,13 @@ def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps
 def count_matrix_clocks(executed: ExecutedCode) -> float:
     """Clocks for which the products of small matrices occupy the tensor cores of partitions."""
     code = executed.code
-    return sum(
+    clocks = (
         times * matrix_clocks(each.opcode, code.architecture)
         for block, times in zip(code.blocks, executed.executions.tolist(), strict=True)
         for each in block.instructions
         if each.kind == "tensor"
     )
+    return float(sum(clocks))
 
 
 def find_demand(

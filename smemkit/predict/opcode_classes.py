@@ -203,8 +203,8 @@ def count_products(shape: str) -> int:
     if "x" in shape:
         m, n, k = map(int, shape.split("x"))
         return m * n * k
-    for m in ("64", "16", "8"):
-        if shape.startswith(m) and shape[len(m) : len(m) + 1] == "8":
-            depth = shape[len(m) + 1 :]
-            return int(m) * 8 * int(depth) if depth else 0
+    for rows in ("64", "16", "8"):
+        if shape.startswith(rows) and shape[len(rows) : len(rows) + 1] == "8":
+            depth = shape[len(rows) + 1 :]
+            return int(rows) * 8 * int(depth) if depth else 0
     return 0

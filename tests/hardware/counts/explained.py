@@ -122,6 +122,8 @@ EXPLAINED = {
     },
     ("gemm_warp_tiled_float64", "async.sectors"): GUARDED,
     ("gemm_warp_tiled_float64", "async.wavefronts"): GUARDED,
+    ("gemm_dmma_square_float64", "async.sectors"): GUARDED,
+    ("gemm_dmma_wide_float64", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.wavefronts"): GUARDED,
     **{
