@@ -32,15 +32,8 @@ def test_each_tile(part, machine, rng, monkeypatch):
         report = smemkit.profile(smemkit.gemm, a, b, variant="dmma", backend="sim", blocks=1)
         names = ("gemm", "dmma", part, "float64")
         assert report.launches[0].kernel == "_".join(name for name in names if name)
-        for turn_a in (False, True):
-            for turn_b in (False, True):
-                x, y = (
-                    smemkit.asarray(np.ascontiguousarray(one.T), backend=machine).T
-                    if turn
-                    else smemkit.asarray(one, backend=machine)
-                    for one, turn in ((a, turn_a), (b, turn_b))
-                )
-                check(a, b, smemkit.asnumpy(smemkit.gemm(x, y, variant="dmma")))
+        for x, y in shapes.turn_operands(a, b, machine):
+            check(a, b, smemkit.asnumpy(smemkit.gemm(x, y, variant="dmma")))
 
 
 def test_rows_at_odd_addresses(machine, rng):

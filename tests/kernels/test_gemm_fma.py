@@ -23,15 +23,8 @@ def test_each_tile(part, machine, rng, monkeypatch):
         a, b = shapes.integers(rng, (m, k), "f4"), shapes.integers(rng, (k, n), "f4")
         plan = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")["fma"]
         assert [launch[0] for launch in plan.launches] == [spell(part)] and plan.parts == 1
-        for turn_a in (False, True):
-            for turn_b in (False, True):
-                x, y = (
-                    smemkit.asarray(np.ascontiguousarray(one.T), backend=machine).T
-                    if turn
-                    else smemkit.asarray(one, backend=machine)
-                    for one, turn in ((a, turn_a), (b, turn_b))
-                )
-                assert np.array_equal(smemkit.asnumpy(smemkit.gemm(x, y, variant="fma")), a @ b)
+        for x, y in shapes.turn_operands(a, b, machine):
+            assert np.array_equal(smemkit.asnumpy(smemkit.gemm(x, y, variant="fma")), a @ b)
 
 
 @pytest.mark.parametrize("part", IN_PARTS["gemm/fma"])

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 import numpy
-from predict.table import GOALS, find_tau
+from predict.table import GOALS, fill, find_tau
 
 import smemkit
 
@@ -589,11 +589,8 @@ def write_rows(rows):
 
 def fill_page(text, rows):
     """The page with its tables made of the rows."""
-    for name, made in (("ladders", write_summary(rows)), ("rungs", write_rows(rows))):
-        head, _, rest = text.partition(f"<!-- {name} -->")
-        _, _, tail = rest.partition(f"<!-- /{name} -->")
-        text = f"{head}<!-- {name} -->\n{made}\n<!-- /{name} -->{tail}"
-    return text
+    text = fill(text, "ladders", write_summary(rows))
+    return fill(text, "rungs", write_rows(rows))
 
 
 def read_rows():

@@ -4,7 +4,11 @@ A layout makes an array of the same shape and type from a C-contiguous one. Most
 "broadcast" cannot: a test takes what it gets as the operand and expects what follows from that.
 """
 
+import itertools
+
 import numpy as np
+
+import smemkit
 
 
 class Subclass(np.ndarray):
@@ -41,6 +45,18 @@ def unaligned(array):
 def broadcast(array):
     """One row for all rows, with a stride of 0."""
     return np.broadcast_to(array[:1], array.shape) if array.shape[0] else array
+
+
+def turn_operands(a, b, machine):
+    """Device arrays of a and b, each with its rows along memory and across it: four pairs."""
+    ways = [
+        (
+            smemkit.asarray(x, backend=machine),
+            smemkit.asarray(np.ascontiguousarray(x.T), backend=machine).T,
+        )
+        for x in (a, b)
+    ]
+    return itertools.product(*ways)
 
 
 LAYOUTS = {
