@@ -10,6 +10,7 @@ from pathlib import Path
 CSRC = Path(__file__).resolve().parent
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+INCLUDE = re.compile(r'^#include "(\S+\.def)"$', re.MULTILINE)
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 NAME = re.compile(r"[A-Za-z_]\w*")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -23,10 +24,11 @@ def read_rows(table, *macros):
     """The rows of csrc/<table> that are MACRO(cell, ...) of one of the macros, in their order.
 
     A cell is text: strings are joined and lose their quotes, a name that the table defines as a
-    string is replaced by it, anything else stands as it is written. Raises TableError where a row
-    has more or fewer cells than columns, and where a macro has no row.
+    string is replaced by it, anything else stands as it is written. The rows of a table that this
+    one includes stand in the place of its #include. Raises TableError where a row has more or fewer
+    cells than columns, and where a macro has no row.
     """
-    text = (CSRC / table).read_text(encoding="utf-8")
+    text = read_text(table)
     columns = {macro: read_columns(table, text, macro) for macro in macros}
     code = COMMENT.sub("", text)
     strings = {}
@@ -45,6 +47,12 @@ def read_rows(table, *macros):
         if macro not in seen:
             raise TableError(f"csrc/{table} has no {macro}")
     return rows
+
+
+def read_text(table):
+    """The text of csrc/<table>, with that of the tables that it includes."""
+    text = (CSRC / table).read_text(encoding="utf-8")
+    return INCLUDE.sub(lambda found: read_text(found[1]), text)
 
 
 def read_columns(table, text, macro):

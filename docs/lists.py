@@ -180,7 +180,7 @@ def ptx(*_):
     parts = []
     for kind in read_rows("ptx/opcode.def", "SMK_PTX_CLASS"):
         cells = []
-        for name, row in opcodes.items():
+        for name, row in sorted(opcodes.items()):
             if row["class"] != kind["id"]:
                 continue
             known = [one for one in forms.get(name, ()) if not one["operands"].startswith("!")]

@@ -55,6 +55,16 @@ def test_rows_of_two_macros_keep_their_order(read):
     assert [row["name"] for row in rows] == ["a", "b", "d"]
 
 
+def test_rows_of_an_included_table_stand_in_its_place(read, tmp_path):
+    (tmp_path / "more.def").write_text("/* More. */\nSMK_THING(b, 2, SMK_MORE)\n", encoding="utf-8")
+    rows = read('SMK_THING(a, 1, "x")\n#include "more.def"\nSMK_THING(c, 3, "z")\n')
+    assert [(row["name"], row["sentence"]) for row in rows] == [
+        ("a", "x"),
+        ("b", "one two three"),
+        ("c", "z"),
+    ]
+
+
 def test_row_of_two_lines(read):
     assert read('SMK_THING(a, 1,\n    "x")\n')[0]["sentence"] == "x"
 
