@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 BYTE_BINS = 256
 EDGES_KEPT = 65536  # of how many bins edges are kept at most
+BYTES = numpy.dtype("uint8")
+NUMBERS = (numpy.dtype("float32"), numpy.dtype("int32"))
+COUNTS, SUMS = numpy.dtype("int64"), numpy.dtype("float64")
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
 
 
@@ -89,7 +92,7 @@ def _byte_edges(bins: Any, range: Any) -> _Kept:
             f"histogram: uint8 is counted by value; range is {range!r}, accepted are None, "
             "(0, 256) and (0, 255)"
         )
-    return _list_even_edges(numpy.dtype("float64"), BYTE_BINS, 0, BYTE_BINS)
+    return _list_even_edges(SUMS, BYTE_BINS, 0, BYTE_BINS)
 
 
 def _extremes(x: DeviceArray) -> NDArray[Any]:
@@ -120,10 +123,20 @@ class _Kept:
 
 def _list_edges(x: Any, bins: Any, range: Any) -> NDArray[Any] | _Kept:
     """numpy.histogram_bin_edges in float64; those of plain numbers are kept for the next call."""
-    is_plain = type(bins) is int and bins <= EDGES_KEPT and type(range) is tuple and len(range) == 2
+    return _find_kept(x.dtype, bins, range) or _make_edges(x, bins, range)
+
+
+def _find_kept(dtype: Any, bins: Any, range: Any) -> _Kept | None:
+    """The edges of plain numbers, or of bytes that are counted by value; None for others."""
+    if type(bins) is not int or bins > EDGES_KEPT:
+        return None
+    if dtype == BYTES:
+        is_by_value = bins == BYTE_BINS and range is None
+        return _list_even_edges(SUMS, BYTE_BINS, 0, BYTE_BINS) if is_by_value else None
+    is_plain = dtype in NUMBERS and type(range) is tuple and len(range) == 2
     if is_plain and all(type(end) in (int, float) for end in range):
-        return _list_even_edges(x.dtype, bins, *range)
-    return _make_edges(x, bins, range)
+        return _list_even_edges(dtype, bins, *range)
+    return None
 
 
 @functools.lru_cache(maxsize=16)
@@ -254,6 +267,17 @@ def histogram(
     >>> smemkit.histogram(x, 3, (0, 3), weights=[1, 2, 0.5, 8], backend="sim").tolist()
     [1.0, 2.5, 8.0]
     """
+    if stream is None and weights is None and type(x) is _core.DeviceArray:
+        edges = _find_kept(x.dtype, bins, range)
+        if edges is not None:
+            return _core.histogram(
+                x,
+                edges.place(x),
+                variant=variant,
+                out=_core._beside(x, edges.size - 1, COUNTS) if out is None else out,
+                backend=backend,
+                device=device,
+            )
     how = {"variant": variant, "backend": backend, "device": device, "stream": stream}
     with contextlib.nullcontext() if stream is None else _core.Stream(stream):
         return _count(x, bins, range, weights, out, how)
@@ -300,7 +324,7 @@ def _count(x: Any, bins: Any, range: Any, weights: Any, out: Any, how: dict[str,
         raise _core.ArgumentTypeError(
             f"histogram: x has the type {x.dtype}; accepted are: uint8 float32 int32"
         )
-    result = "int64" if weights is None else "float64"
+    result = COUNTS if weights is None else SUMS
     if weights is not None:
         weights = _take_weights(weights, x)
     if on_device:

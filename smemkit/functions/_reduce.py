@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import operator
 from typing import TYPE_CHECKING, overload
@@ -84,6 +85,41 @@ def _group(shape: Sequence[int], axes: Sequence[int]) -> list[list[Any]]:
         else:
             groups.append([size, axis in axes])
     return groups
+
+
+def _is_plain(axis: Any) -> bool:
+    """Whether axis is given by integers of Python, so that a cache tells it from others."""
+    given = axis if type(axis) is tuple else (axis,)
+    return axis is None or all(type(one) is int for one in given)
+
+
+@functools.lru_cache(maxsize=256)
+def _find_neighbours(
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    itemsize: int,
+    op: str,
+    axis: Any,
+    keepdims: bool,
+) -> tuple[tuple[int, int, int], tuple[int, ...]] | None:
+    """(m, n, k) of an array in C order, n of them reduced, and the result's shape; else None."""
+    axes = _check_axes(axis, len(shape), op)
+    expected = itemsize
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1 and stride != expected:
+            return None
+        expected *= size
+    groups = _group(shape, axes)
+    if sum(reduced for _, reduced in groups) != 1:
+        return None
+    at = next(i for i in range(len(groups)) if groups[i][1])
+    ones = (1,) if keepdims else ()
+    kept = [ones if i in axes else (size,) for i, size in enumerate(shape)]
+    m, n, k = (
+        math.prod(size for size, _ in part)
+        for part in (groups[:at], groups[at : at + 1], groups[at + 1 :])
+    )
+    return (m, n, k), tuple(size for part in kept for size in part)
 
 
 def _reduce_groups(x: Any, op: Any, axes: Sequence[int], out: Any, how: dict[str, Any]) -> Any:
@@ -225,6 +261,21 @@ def reduce(
         return _core.reduce(
             x, op, variant=variant, out=out, backend=backend, device=device, stream=stream
         )
+    if type(x) is _core.DeviceArray and type(op) is str and _is_plain(axis):
+        found = _find_neighbours(x.shape, x.strides, x.itemsize, op, axis, bool(keepdims))
+        target = None if out is None or found is None else _check_out(out, found[1])
+        if found is not None and (out is None or target is not None):
+            (m, n, k), shape = found
+            result = _core.reduce_axis(
+                x.reshape(m, n, k),
+                op,
+                variant=variant,
+                out=None if target is None else target.reshape(m, k),
+                backend=backend,
+                device=device,
+                stream=stream,
+            )
+            return result.reshape(shape) if out is None else out
     how = {"variant": variant, "backend": backend, "device": device}
     with contextlib.nullcontext() if stream is None else _core.Stream(stream):
         return _reduce(x, op, axis, keepdims, out, how)

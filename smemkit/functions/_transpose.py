@@ -209,6 +209,10 @@ def transpose(
     >>> smemkit.transpose(a, (0, 2, 1), backend="sim").shape
     (2, 4, 3)
     """
+    if axes is None and type(a) is _core.DeviceArray and a.ndim == MATRIX:
+        return _core.transpose(
+            a, variant=variant, out=out, backend=backend, device=device, stream=stream
+        )
     how: dict[str, Any] = {
         "variant": variant,
         "backend": backend,

@@ -165,8 +165,8 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     if (result != NULL && (smk_family_call_deliver(&call) < 0 || smk_family_call_finish(&call) < 0)) {
         Py_CLEAR(result);
     }
-    if (result != NULL && result == call.out && words.devices == NULL) {
-        smk_family_again_keep(&call, arguments, given, keywords);
+    if (result != NULL && (call.out == NULL || result == call.out) && words.devices == NULL) {
+        smk_family_again_keep(&call, arguments, given, keywords, result);
     }
     if (result != NULL && call.out != NULL && call.given[call.inputs] != call.out) {
         Py_SETREF(result, Py_NewRef(call.given[call.inputs])); /* out of another library, as it was given */

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CALLS_MAX = 4, WORDS_MAX = 6 };
+/* Calls of a thread: those of a loop that takes several steps. Memory is in use for as many as there are. */
+enum { CALLS_MAX = 16, WORDS_MAX = 6 };
 
 /* An argument that is no array: a text, given by name or by position. */
 typedef struct kept_word {
@@ -117,7 +118,15 @@ static bool is_word(const kept_word *word, PyObject *name, PyObject *value)
            PyUnicode_CheckExact(value) && PyUnicode_CompareWithASCIIString(value, word->text) == 0;
 }
 
-/* True where the arguments are those of the kept call, but for the arrays and the stream; finds out. */
+/* True for a keyword whose value says no more than if it were left out. */
+static bool says_nothing(PyObject *name, PyObject *value)
+{
+    return value == Py_None &&
+           (is_named(name, "out") || is_named(name, "stream") || is_named(name, "backend") || is_named(name, "device"));
+}
+
+/* True where the arguments are those of the kept call, but for the arrays and the stream; finds out, NULL where it is
+ * not given. */
 static bool takes_words(const kept_call *one, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
                         PyObject **out)
 {
@@ -126,6 +135,9 @@ static bool takes_words(const kept_call *one, PyObject *const *arguments, Py_ssi
     *out = NULL;
     for (Py_ssize_t i = (Py_ssize_t)one->call.inputs; i < all; i++) {
         PyObject *name = NULL, *value = get_argument(arguments, given, keywords, i, &name);
+        if (says_nothing(name, value)) {
+            continue;
+        }
         if (is_named(name, "out")) {
             *out = value;
         } else if (!is_named(name, "stream") &&
@@ -133,27 +145,41 @@ static bool takes_words(const kept_call *one, PyObject *const *arguments, Py_ssi
             return false;
         }
     }
-    return words == one->word_count && *out != NULL;
+    return words == one->word_count;
 }
 
-/* Takes the addresses of the arrays. False where they are not like those of the kept call, or share memory with out. */
+/* Takes the addresses of the arrays, with that of out where it is given. False where they are not like those of the kept
+ * call, or share memory with out. */
 static bool take_arrays(kept_call *one, PyObject *const *arguments, PyObject *out_argument)
 {
     const smk_array *out = get_array(one->state, out_argument);
-    if (out == NULL || out->readonly || out->device != one->call.device ||
-        !is_like(&one->arrays[one->call.inputs], out)) {
+    if (out_argument != NULL && (out == NULL || out->readonly || out->device != one->call.device ||
+                                 !is_like(&one->arrays[one->call.inputs], out))) {
         return false;
     }
     for (size_t i = 0; i < one->call.inputs; i++) {
         const smk_array *array = get_array(one->state, arguments[i]);
-        if (array == NULL || array->device != out->device || !is_like(&one->arrays[i], array) ||
-            smk_array_overlaps(array, out)) {
+        if (array == NULL || array->device != one->call.device || !is_like(&one->arrays[i], array) ||
+            (out != NULL && smk_array_overlaps(array, out))) {
             return false;
         }
         one->address[i] = array->address;
     }
-    one->address[one->call.inputs] = out->address;
+    one->address[one->call.inputs] = out == NULL ? 0 : out->address;
     return true;
+}
+
+/* A new array for the result, of a type that a number alone names. NULL with an exception set. */
+static PyObject *create_out(kept_call *one)
+{
+    const kept_array *kept_out = &one->arrays[one->call.inputs];
+    PyArray_Descr *descr = PyArray_DescrFromType(kept_out->type);
+    smk_array *out = descr == NULL ? NULL
+                                   : smk_array_create(one->state, one->call.family->name, one->call.backend,
+                                                      one->call.device, descr, kept_out->rank, kept_out->shape);
+    Py_XDECREF(descr);
+    one->address[one->call.inputs] = out == NULL ? 0 : out->address;
+    return (PyObject *)out;
 }
 
 /* Running ---------------------------------------------------------------------------------------- */
@@ -171,8 +197,22 @@ static int note(const kept_call *one, PyObject *const *arguments, PyObject *out,
     return 0;
 }
 
-/* Launches on the stream of the thread. Returns 1, 0 where the call must go its whole way, -1 with an exception set. */
-static int launch(kept_call *one, PyObject *const *arguments, PyObject *out, const smk_stream_scope *scope)
+/* Drops an exception of a machine without memory, since another variant may need less of it. Returns 0, or -1 where the
+ * exception is another one, which stays set. */
+static int forgive_memory(const kept_call *one)
+{
+    if (!PyErr_ExceptionMatches(one->state->exceptions[SMK_MEMORY])) {
+        return -1;
+    }
+    PyErr_Clear();
+    return 0;
+}
+
+/* Launches on the stream of the thread. Without an out of the caller's the result
+ * is a new array. Returns 1 with a new
+ * reference in *result, 0 where the call must go its whole way, -1 with an exception set. */
+static int launch(kept_call *one, PyObject *const *arguments, PyObject *given_out, const smk_stream_scope *scope,
+                  PyObject **result)
 {
     const smk_stream_choice *choice = &scope->choice;
     const bool fits = !scope->named || choice->backend == NULL ||
@@ -181,17 +221,20 @@ static int launch(kept_call *one, PyObject *const *arguments, PyObject *out, con
     if (!fits || (!is_default && one->run.execution.symbol != NULL)) {
         return 0; /* an error, or perhaps another variant, since a graph cannot repeat this one */
     }
+    PyObject *out = given_out != NULL ? Py_NewRef(given_out) : create_out(one);
+    if (out == NULL) {
+        return forgive_memory(one);
+    }
     if (note(one, arguments, out, is_default) < 0) {
+        Py_DECREF(out);
         return -1;
     }
-    if (smk_execute_run(one->state, &one->run.execution) == 0) {
-        return 1;
+    if (smk_execute_run(one->state, &one->run.execution) < 0) {
+        Py_DECREF(out);
+        return forgive_memory(one);
     }
-    if (!PyErr_ExceptionMatches(one->state->exceptions[SMK_MEMORY])) {
-        return -1;
-    }
-    PyErr_Clear(); /* another variant may need less memory */
-    return 0;
+    *result = out;
+    return 1;
 }
 
 /* The argument stream=; NULL where it is not given. */
@@ -222,8 +265,7 @@ int smk_family_again_run(const smk_state *state, const char *name, PyObject *con
         if (one->generation == atomic_load(&generation) && one->state == state && one->given == given &&
             strcmp(one->call.family->name, name) == 0 && takes_words(one, arguments, given, keywords, &out) &&
             take_arrays(one, arguments, out)) {
-            launched = launch(one, arguments, out, &scope);
-            *result = launched == 1 ? Py_NewRef(out) : NULL;
+            launched = launch(one, arguments, out, &scope, result);
             break;
         }
     }
@@ -239,7 +281,7 @@ static bool keep_words(kept_call *one, PyObject *const *arguments, Py_ssize_t gi
     one->word_count = 0;
     for (Py_ssize_t i = (Py_ssize_t)one->call.inputs; i < all; i++) {
         PyObject *name = NULL, *value = get_argument(arguments, given, keywords, i, &name);
-        if (is_named(name, "out") || is_named(name, "stream")) {
+        if (is_named(name, "out") || is_named(name, "stream") || says_nothing(name, value)) {
             continue;
         }
         const char *text = PyUnicode_CheckExact(value) ? PyUnicode_AsUTF8(value) : NULL;
@@ -256,13 +298,15 @@ static bool keep_words(kept_call *one, PyObject *const *arguments, Py_ssize_t gi
     return true;
 }
 
-/* True where each operand is the array that the caller gave. */
-static bool keep_arrays(kept_call *one, const smk_family_call *call)
+/* True where each operand is the array that the caller gave, and a result that the caller did not give has a type of
+ * NumPy's, which its number names. */
+static bool keep_arrays(kept_call *one, const smk_family_call *call, PyObject *result)
 {
     for (size_t i = 0; i <= call->inputs; i++) {
-        PyObject *operand = i < call->inputs ? call->operands[i] : call->out;
-        const smk_array *array = operand == NULL ? NULL : get_array(call->state, operand);
-        if (array == NULL || call->given[i] != operand) {
+        PyObject *operand = i < call->inputs ? call->operands[i] : result;
+        const smk_array *array = get_array(call->state, operand);
+        const bool is_new = i == call->inputs && call->out == NULL;
+        if (array == NULL || (is_new ? !PyTypeNum_ISNUMBER(array->descr->type_num) : call->given[i] != operand)) {
             return false;
         }
         one->arrays[i] = (kept_array){.type = array->descr->type_num, .rank = array->rank};
@@ -283,7 +327,7 @@ static void drop_objects(smk_family_call *call)
 }
 
 void smk_family_again_keep(const smk_family_call *call, PyObject *const *arguments, Py_ssize_t given,
-                           PyObject *keywords)
+                           PyObject *keywords, PyObject *result)
 {
     uint64_t *operands[SMK_OPERANDS_MAX_FAMILY];
     if (!call->on_device || !call->backend->asynchronous || given < (Py_ssize_t)call->inputs ||
@@ -299,7 +343,7 @@ void smk_family_again_keep(const smk_family_call *call, PyObject *const *argumen
     kept_call *one = &all->calls[all->next];
     memset(one, 0, sizeof *one);
     one->call = *call;
-    if (!keep_words(one, arguments, given, keywords) || !keep_arrays(one, call)) {
+    if (!keep_words(one, arguments, given, keywords) || !keep_arrays(one, call, result)) {
         return;
     }
     for (size_t i = 0; i < SMK_OPERANDS_MAX_FAMILY; i++) {

@@ -10,9 +10,9 @@
 int smk_family_again_run(const smk_state *state, const char *name, PyObject *const *arguments, Py_ssize_t given,
                          PyObject *keywords, PyObject **result);
 
-/* Keeps a call that was made with these arguments, if it is of a kind that may be made again so. */
+/* Keeps a call that was made with these arguments and gave this result, if it is of a kind that may be made again so. */
 void smk_family_again_keep(const smk_family_call *call, PyObject *const *arguments, Py_ssize_t given,
-                           PyObject *keywords);
+                           PyObject *keywords, PyObject *result);
 
 /* Forgets the calls of all threads: their kernels are about to be unloaded. */
 void smk_family_again_forget(void);

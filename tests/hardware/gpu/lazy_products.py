@@ -1,4 +1,4 @@
-"""Products over devices of the runtime lazy_runtime.c; test_lazy_products.py runs this.
+"""Products on and over devices of the runtime lazy_runtime.c; test_lazy_products.py runs this.
 
     python lazy_products.py LIBRARY FIRST_SEED COUNT
 
@@ -66,6 +66,27 @@ class Program:
             assert (self.multiply(self.a, self.b) == self.product).all()
             assert self.library.lazy_present() == present
 
+    def run_again(self):
+        """The call on one device that a thread makes again: with out, without it, out of memory."""
+        device, words = self.draw(4), ({}, {"out": None, "backend": None, "stream": None})
+        for i in range(6):
+            with contextlib.ExitStack() as stack:
+                if self.draw(2):
+                    stack.enter_context(smemkit.Stream(device=device, non_blocking=True))
+                a, b = (smemkit.asarray(x, device=device) for x in (self.a, self.b))
+                if i == 4:  # the result has no memory: the exception is that of the first call
+                    self.count("allocations_left").value = 0
+                    with contextlib.suppress(smemkit.OutOfMemoryError):
+                        smemkit.gemm(a, b, variant="naive")
+                    self.count("allocations_left").value = -1
+                result = smemkit.gemm(a, b, variant="naive", **words[i % 2])
+                target = smemkit.empty(self.product.shape, device=device)
+                assert smemkit.gemm(a, b, variant="naive", out=target) is target
+                del a, b
+                for made in (result, target):
+                    assert made.device == f"cuda:{device}"
+                    assert (smemkit.asnumpy(made) == self.product).all()
+
     def run_out_of_memory(self):
         """An allocation fails; what was begun ends, and is freed."""
         a, b = self.upload()
@@ -88,6 +109,7 @@ def main():
         try:
             program.run_in_block()
             program.run_on_streams()
+            program.run_again()
             program.run_out_of_memory()
             assert program.count("faults").value == 0
         except BaseException:

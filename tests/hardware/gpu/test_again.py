@@ -30,6 +30,24 @@ def test_results_are_those_of_the_arrays_given(rng):
                     assert np.array_equal(smemkit.asnumpy(out), a @ b)
 
 
+def test_results_without_out_are_new_arrays(rng):
+    kept = []
+    for i in range(6):
+        (a, d), (b, e) = make(rng, 40, 30), make(rng, 30, 20)
+        words = {"out": None, "backend": None, "device": None, "stream": None} if i % 2 else {}
+        kept.append((smemkit.gemm(d, e, **words), a @ b))
+        kept.append((smemkit.reduce(d, axis=1), a.sum(1)))
+        kept.append((smemkit.reduce(d, "max"), a.max()))
+        kept.append(
+            (smemkit.histogram(d.reshape(1200), 16, (-8, 8)), np.histogram(a, 16, (-8, 8))[0])
+        )
+        with smemkit.Stream(backend="cuda"):
+            kept.append((smemkit.vector_add(d.reshape(1200), d.reshape(1200)), 2 * a.reshape(1200)))
+            kept.append((smemkit.transpose(d), a.T))
+    for found, wanted in kept:
+        assert np.array_equal(smemkit.asnumpy(found), wanted)
+
+
 def test_words_tell_calls_apart(rng):
     x, d = make(rng, 1000)
     out = smemkit.zeros((), backend="cuda")
