@@ -121,9 +121,9 @@ Limits
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
-  - products of floats of 6 and 4 bits, scaled ones and those of sparse 8-bit floats, matrices of
-    bytes for them in ldmatrix and stmatrix, and random rounding (cvt.rs): convert the factors to
-    half precision, and multiply those
+  - products of floats of 6 and 4 bits, scaled ones and those of sparse 8-bit floats, and matrices
+    of bytes for them in ldmatrix and stmatrix: convert the factors to half precision, and multiply
+    those
   - cudaMalloc and cudaFree in a kernel: call malloc and free there
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one
@@ -133,7 +133,6 @@ Limits
   - texture references, sparse textures, multisampled ones, and questions to textures: use a texture
     object (cudaTextureObject_t), and pass sizes as parameters
   - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one
-  - fma.oob of 16-bit floats: select the operands before the fma
   - generic addresses of 32 bits: compile for addresses of 64 bits
   - performance monitors of the GPU (%pm0 to %pm7): ask smemkit.profile for counts
 

@@ -176,7 +176,7 @@ FAULTS = [
     ("mbarrier.arrive«.expect_tx».shared.b64 _, [sh], 1;", UNSUPPORTED),
     ("«shfl».up.b32 r, s, 1, 0;", UNSUPPORTED),
     ("«suq».width.b32 r, [d];", UNSUPPORTED),
-    ("cvt«.rs».f16x2.f32 r, f, f, r;", UNSUPPORTED),
+    ("cvt.rn.satfinite«.s2f6x2».f32 h, f, f;", UNSUPPORTED),
     ("mov.u32 r, «%cluster_ctarank»;", UNSUPPORTED),
     ("«ld».global.v8.b32 {r, r, r, r, r, r, r, r}, [d];", UNSUPPORTED),
 ]

@@ -11,16 +11,16 @@
     X(FULL) X(WIDE) X(CC) X(NAN_) X(XORSIGN) X(ABS) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(LO) X(LS) X(HI) X(HS)    \
     X(EQU) X(NEU) X(LTU) X(LEU) X(GTU) X(GEU) X(NUM) X(NAN) X(AND) X(OR) X(XOR) X(L) X(R) X(CLAMP) X(WRAP)         \
     X(SHIFTAMT) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL) \
-    X(SUBNORMAL)
+    X(SUBNORMAL) X(OOB)
 
 enum smk_alu_bit {
 #define SMK_ALU_BIT(id) SMK_ALU_BIT_##id,
     SMK_ALU_MODIFIERS(SMK_ALU_BIT)
 #undef SMK_ALU_BIT
     SMK_ALU_BIT_THREE, /* min and max of three */
-    SMK_ALU_BIT_SPLIT, /* mov to a list, not from one */
-    SMK_ALU_BIT_LIST4, /* a list of four */
-    SMK_ALU_BIT_TO16,  /* width of the destination's row, of an integer conversion */
+    SMK_ALU_BIT_SPLIT = SMK_ALU_BIT_THREE, /* mov to a list, not from one; opcodes share these bits */
+    SMK_ALU_BIT_LIST4,                     /* a list of four */
+    SMK_ALU_BIT_TO16 = SMK_ALU_BIT_THREE,  /* width of the destination's row, of an integer conversion */
     SMK_ALU_BIT_TO32,
     SMK_ALU_BIT_TO64,
     SMK_ALU_BIT_COUNT

@@ -156,6 +156,12 @@ SMK_INLINE double smk_sat_f64(double x)
     return low < 1.0 ? low : 1.0;
 }
 
+/* The NaN, of either sign, that a tensor copy can write for elements outside of a tensor: .oob knows it. */
+SMK_INLINE bool smk_is_outside(uint16_t half)
+{
+    return (half & 0x7fff) == 0x7ff7;
+}
+
 /* Widening is exact. A NaN stays a NaN. */
 SMK_INLINE float smk_widen_f16(uint16_t half)
 {

@@ -5,6 +5,7 @@
 #include "ptx/opcode.h"
 #include "sim/exec/alu.h"
 #include "sim/exec/control.h"
+#include "sim/exec/convert_random.h"
 #include "sim/lower/cover_points.h"
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
@@ -244,11 +245,40 @@ static bool gather_rows(smk_lowering *lowering, uint32_t rows[5], uint32_t flips
     return lowering->status == SMK_OK;
 }
 
+/* cvt.rs has more operands than an operation has rows. */
+static bool lower_random_conversion(smk_lowering *lowering)
+{
+    const smk_instruction *instruction = lowering->instruction;
+    smk_detail *detail = smk_arena_allocate(lowering->arena, 1, sizeof *detail);
+    uint32_t *rows = smk_arena_allocate(lowering->arena, SMK_CONVERT_RANDOM_ROWS, sizeof *rows), count = 0;
+    if (detail == NULL || rows == NULL) {
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
+    }
+    for (unsigned i = 0; i < instruction->operand_count; i++) {
+        const smk_operand *operand = &instruction->operands[i];
+        const bool list = operand->kind == SMK_OPERAND_LIST;
+        for (uint32_t j = 0; j < (list ? operand->count : 1); j++) {
+            rows[count++] = smk_lower_row(lowering, list ? &operand->element[j] : operand, 32, NULL);
+        }
+    }
+    smk_operation *op = smk_lower_emit(lowering, smk_convert_random);
+    if (op == NULL || lowering->status != SMK_OK) {
+        return false;
+    }
+    detail->rows = rows;
+    op->count = smk_convert_random_word(instruction);
+    op->u.detail = detail;
+    return true;
+}
+
 static bool lower_arithmetic(smk_lowering *lowering)
 {
     const smk_instruction *instruction = lowering->instruction;
     uint32_t rows[5] = {0}, flips[5] = {0};
     unsigned storage[SMK_OPERANDS_MAX] = {0};
+    if (smk_module_has(instruction, SMK_MODIFIER_RS)) {
+        return lower_random_conversion(lowering);
+    }
     if (!gather_rows(lowering, rows, flips, storage)) {
         return false;
     }

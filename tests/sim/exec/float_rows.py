@@ -264,6 +264,18 @@ def packed(function):
     return apply
 
 
+OUTSIDE = (0x7FF7, 0xFFF7)  # of elements outside of a tensor; .oob makes a zero of their products
+
+
+def inside(function):
+    """A fused product that is zero where a factor lies outside of a tensor."""
+
+    def apply(a, b, c, mode):
+        return 0 if a in OUTSIDE or b in OUTSIDE else function(a, b, c, mode=mode)
+
+    return apply
+
+
 def half_rows(form, name):
     """(instruction, operands, function of 16-bit operands) for a half format."""
     rows = []
@@ -274,8 +286,9 @@ def half_rows(form, name):
     functions = {"add": (2, xf.add), "sub": (2, xf.sub), "mul": (2, xf.mul), "fma": (3, xf.fma)}
     for opcode, (count, function) in functions.items():
         extra = [(".relu", False, "relu")] if opcode == "fma" else []
+        extra += [(".oob", False, None), (".oob.relu", False, "relu")] if extra else []
         if opcode == "fma" and is_f16:
-            extra.append((".ftz.relu", True, "relu"))
+            extra += [(".ftz.relu", True, "relu"), (".oob.sat", False, "sat")]
         for words, flushes, change in choices + extra:
             run = with_ftz(function, form) if flushes else plain(function, form)
             if change == "sat":
@@ -284,6 +297,7 @@ def half_rows(form, name):
                 run = after(
                     run, lambda r: None if vague_zero(r, form) is None else xf.relu(r, form)
                 )
+            run = inside(run) if ".oob" in words else run
             rows.append(
                 (f"{opcode}.rn{words}.{name}", count, lambda *v, f=run: f(*v, mode=xf.NEAREST))
             )
@@ -295,9 +309,10 @@ def half_groups(rng):
     for form, name in ((xf.F16, "f16"), (xf.BF16, "bf16")):
         is_f16 = form is xf.F16
         edges = floats(form)
+        beyond = [*edges, *OUTSIDE * 4]
         two = Group(f"{name}_two", ("b16",) * 2, pairs(edges, random_floats(rng, form, 200)))
         three = Group(
-            f"{name}_three", ("b16",) * 3, triples(rng, edges, 500, random_floats(rng, form, 600))
+            f"{name}_three", ("b16",) * 3, triples(rng, beyond, 500, random_floats(rng, form, 600))
         )
         one = Group(f"{name}_one", ("b16",), [edges + random_floats(rng, form, 100)])
         for text, count, function in half_rows(form, name):
@@ -313,7 +328,7 @@ def half_groups(rng):
 def packed_groups(rng, form, name):
     """The same in pairs."""
     is_f16 = form is xf.F16
-    edges = floats(form)
+    edges = [*floats(form), *OUTSIDE * 4]
 
     def column(count):
         values = [edges[k] for k in rng.integers(0, len(edges), count)]
