@@ -31,6 +31,7 @@ LAYERS = {
     "sim": {"base", "ptx", "sim/code"},
     "sim/code": {"base", "ptx"},
     "sim/cost": {"base", "sim/code"},
+    "sim/issue": {"base"},
     "sim/exec": {"base", "ptx", "sim/code"},
     "sim/ptxas": {"base", "ptx"},
     "sim/lower": {"base", "ptx", "sim", "sim/code", "sim/exec", "sim/ptxas"},
@@ -72,7 +73,7 @@ LAYERS = {
         "sim/ptxas",
     },
     "py/queries": {
-        *("base", "ptx", "registry", "gpu", "sim/code", "sim/cost", "sim/ptxas"),
+        *("base", "ptx", "registry", "gpu", "sim/code", "sim/cost", "sim/issue", "sim/ptxas"),
         "sim/profile",
         *("py", "py/backends", "py/streams", "py/arrays", "py/calls"),
     },

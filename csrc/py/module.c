@@ -27,6 +27,7 @@
 #include "py/queries/internals_calculator.h"
 #include "py/queries/internals_coverage.h"
 #include "py/queries/internals_fusion.h"
+#include "py/queries/internals_partition.h"
 #include "py/queries/internals_pickle.h"
 #include "py/queries/internals_ptx.h"
 #include "py/queries/internals_registry.h"
@@ -59,6 +60,7 @@ static PyMethodDef *const tables[] = {
     smk_pinned_array_methods,
     smk_internals_calculator_methods,
     smk_internals_fusion_methods,
+    smk_internals_partition_methods,
     smk_internals_pickle_methods,
     smk_internals_coverage_methods,
     smk_internals_ptx_methods,

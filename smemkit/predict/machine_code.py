@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core
 from ..compile import PTXAS_VERSION, find_nvdisasm, find_ptxas
+from .issue_steps import StepTable, tabulate
 from .opcode_classes import classify
 from .ptx_lines import Loop, list_loops, with_own_lines
 from .register_reads import OperandCache
@@ -100,6 +101,11 @@ class MachineCode:
     blocks: tuple[Block, ...]
     loops: tuple[Loop, ...] = ()
     origin: str = "ptxas"
+
+    @functools.cached_property
+    def steps(self) -> StepTable:
+        """What a simulation of issue needs of the instructions."""
+        return tabulate(self.blocks)
 
     def __iter__(self) -> Iterator[Instruction]:
         for block in self.blocks:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import _core
-from .latency import QUEUED, Answer, Latencies, LineAccess, time_warps
+from .issue_steps import QUEUED
+from .latency import Answer, Latencies, LineAccess, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
 from .ptx_counts import add_waits, count_classes
 from .reuse import SECTOR, Traffic, collect_accesses, find_traffic

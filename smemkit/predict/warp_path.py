@@ -69,46 +69,64 @@ def shorten(executed: ExecutedCode, loop: MachineLoop, trips: float) -> Executed
     return replace(executed, executions=executions, flows=flows)
 
 
-def walk(executed: ExecutedCode, phase: float) -> list[int]:
-    """The blocks of one warp, in the order of their execution."""
-    path: list[int] = []
-    visits: collections.Counter[int] = collections.Counter()
-    returns: list[int] = []
-    blocks, i = executed.code.blocks, 0
-    while len(path) < LONGEST:
-        path.append(i)
-        block = blocks[i]
-        if block.callee is not None:
-            returns.append(block.successors[0] if block.successors else 0)
-            i = block.callee
-            continue
-        if block.leaves and block.instructions[-1].opcode.startswith("RET") and returns:
-            i = returns.pop()
-            continue
-        following = _choose(executed, i, visits[i], phase)
-        visits[i] += 1
-        if following is None:
-            break
-        i = following
-    return path
+class Walker:
+    """Finds the paths of warps through executed code."""
 
+    def __init__(self, executed: ExecutedCode) -> None:
+        self.executed = executed
+        self.ways: dict[int, list[tuple[int | None, float]]] = {}
+        self.alone = True  # so far no block had ways of which a warp takes one by its phase
+        self.first: list[int] = []
 
-def _choose(executed: ExecutedCode, i: int, visit: int, phase: float) -> int | None:
-    """The block after block i at a visit of it; None where the warp ends."""
-    block = executed.code.blocks[i]
-    ways: list[tuple[int | None, float]] = [
-        (way, executed.flows[i, way]) for way in block.successors if (i, way) in executed.flows
-    ]
-    passes = float(executed.executions[i])
-    if block.leaves:
-        ways.append((None, max(passes - sum(flow for _, flow in ways), 0.0)))
-    ways = [way for way in ways if way[1] > 0]
-    if len(ways) < 2:
-        return ways[0][0] if ways else None
-    # the commoner way first; of equal ones that which stays in a loop
-    ways.sort(key=lambda way: (-round(way[1] / passes, 6), way[0] is None or way[0] > i))
-    often = passes > OFTEN * executed.warps
-    return _take(ways, visit, ALMOST_ONE if often else 1 - phase)
+    def walk(self, phase: float) -> list[int]:
+        """The blocks of one warp, in the order of their execution."""
+        if self.first and self.alone:
+            return self.first
+        self.first = path = self._find(phase)
+        return path
+
+    def _find(self, phase: float) -> list[int]:
+        path: list[int] = []
+        visits: collections.Counter[int] = collections.Counter()
+        returns: list[int] = []
+        blocks, i = self.executed.code.blocks, 0
+        while len(path) < LONGEST:
+            path.append(i)
+            block = blocks[i]
+            if block.callee is not None:
+                returns.append(block.successors[0] if block.successors else 0)
+                i = block.callee
+                continue
+            if returns and block.leaves and block.instructions[-1].opcode.startswith("RET"):
+                i = returns.pop()
+                continue
+            ways = self.ways.get(i)
+            if ways is None:
+                ways = self.ways[i] = self._list_ways(i)
+            following = ways[0][0] if ways else None
+            if len(ways) > 1:
+                often = self.executed.executions[i] > OFTEN * self.executed.warps
+                self.alone = self.alone and bool(often)
+                following = _take(ways, visits[i], ALMOST_ONE if often else 1 - phase)
+                visits[i] += 1
+            if following is None:
+                break
+            i = following
+        return path
+
+    def _list_ways(self, i: int) -> list[tuple[int | None, float]]:
+        """The blocks after block i and their flows, None where warps end, the commonest first."""
+        block, flows = self.executed.code.blocks[i], self.executed.flows
+        ways: list[tuple[int | None, float]] = [
+            (way, flows[i, way]) for way in block.successors if (i, way) in flows
+        ]
+        passes = float(self.executed.executions[i])
+        if block.leaves:
+            ways.append((None, max(passes - sum(flow for _, flow in ways), 0.0)))
+        ways = [way for way in ways if way[1] > 0]
+        if len(ways) > 1:  # of equal ones first that which stays in a loop
+            ways.sort(key=lambda way: (-round(way[1] / passes, 6), way[0] is None or way[0] > i))
+        return ways
 
 
 def _take(ways: Sequence[tuple[int | None, float]], visit: int, offset: float) -> int | None:

@@ -1,9 +1,13 @@
 """The simulation of issue, against clocks counted by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from smemkit.predict import executed, latency, machine_code, warp_path
+import smemkit
+from smemkit import _core
+from smemkit.predict import executed, issue_steps, latency, machine_code, warp_path
 
 Instruction, Block = machine_code.Instruction, machine_code.Block
 
@@ -21,7 +25,16 @@ def step(opcode, stall=1, write=7, wait=0, read=7):
     return Instruction(opcode, kind, False, 1, stall, False, write, read, wait)
 
 
-def run(*blocks, warps=1, passes=None, flows=None, counted=1.0, service=None, **options):
+def run(
+    *blocks,
+    warps=1,
+    passes=None,
+    flows=None,
+    counted=1.0,
+    service=None,
+    latencies=LATENCIES,
+    **options,
+):
     """Clocks of code whose blocks follow each other, each executed as often as `passes` says."""
     made, last = [], len(blocks) - 1
     for i, instructions in enumerate(blocks):
@@ -35,7 +48,7 @@ def run(*blocks, warps=1, passes=None, flows=None, counted=1.0, service=None, **
     flows = flows or {(i, i + 1): 1.0 for i in range(last)}
     whole = executed.ExecutedCode(code, passes, flows, counted, slots, {}, 0.0)
     return latency.time_warps(
-        whole, LATENCIES, warps, service={**FREE, **(service or {})}, **options
+        whole, latencies, warps, service={**FREE, **(service or {})}, **options
     )
 
 
@@ -120,6 +133,30 @@ def test_branch_that_one_warp_in_four_takes():
     assert found.issued == 4 + 8 + 4
 
 
+def test_an_access_without_lanes_takes_nothing():
+    load = step("LDS", write=0)._replace(guarded=True, ptx_line=7)
+    code = [load, step("FADD", wait=1), EXIT]
+    known = {7: latency.LineAccess(0.25, 16.0)}  # one warp in four has lanes under the guard
+    # the first warp waits for its load until 30 and the wavefronts behind the first; no other does
+    found = run(code, warps=4, lines=known)
+    assert found.clocks == 30 + 16 / 4 - 1 + 2
+    assert found.by_wait["load.shared"] == 33 - 10  # ten instructions have been issued
+    # where warps meet at a barrier they all wait for those that have lanes
+    met = run([*code[:2], step("BAR.SYNC"), EXIT], warps=4, warps_per_block=4, lines=known)
+    assert met.clocks == 38 + 1 + 10 + 4
+
+
+def test_loads_miss_as_often_as_they_touch_new_sectors():
+    load = step("LDG.E", write=0)._replace(ptx_line=7)
+    body = [load, step("FADD", wait=1), step("BRA", 1)]
+    loop = {"passes": [1.0, 4.0, 1.0], "flows": {(0, 1): 1.0, (1, 1): 3.0, (1, 2): 1.0}}
+    answers = {7: latency.Answer(hit=20.0, more=100.0, share=0.5)}
+    missing = dataclasses.replace(LATENCIES, lines=answers)
+    found = run([step("MOV")], body, [EXIT], latencies=missing, **loop)
+    whole = run([step("MOV")], body, [EXIT], **loop)
+    assert found.clocks == whole.clocks + 2 * 100.0  # the first and the third
+
+
 def test_shares_of_a_path():
     ways = [(1, 3.0), (2, 1.0)]
     found = [warp_path._take(ways, visit, warp_path.ALMOST_ONE) for visit in range(8)]
@@ -139,5 +176,59 @@ def test_a_shortened_loop_has_as_many_trips_as_it_says():
     (loop,) = warp_path.list_loops(whole)
     assert loop.trips == 100
     for trips in (1, 2, 3, 7):
-        path = warp_path.walk(warp_path.shorten(whole, loop, trips), 0.5)
+        path = warp_path.Walker(warp_path.shorten(whole, loop, trips)).walk(0.5)
         assert path == [0, *[1] * trips, 2]
+
+
+STEP = [2, 0, 1, 20, 1, 7, 7, 0, 0, 0, 0, 0, 0, 1, 0, 0]  # as issue_steps.COLUMNS
+
+
+def time_partition(rows=(STEP,), first=(0, 1), blocks=(0,), lengths=(1,), counts=(3, 1, 1, 1)):
+    return _core._time_partition(
+        np.array(rows, float),
+        np.array(first, np.uint32),
+        np.array([0.5]),
+        np.array(lengths, np.uint32),
+        np.array(blocks, np.uint32),
+        counts,
+        (8.0, 4.0, 3.0, 0.0, 8.0, 10.0),
+    )
+
+
+def replace_step(**changed):
+    return [[changed.get(name, x) for name, x in zip(issue_steps.COLUMNS, STEP, strict=True)]]
+
+
+def test_the_simulation_refuses_what_does_not_fit():
+    assert time_partition()[:2] == (1.0, 1.0)
+    for wrong in (
+        {"first": (0, 2)},  # more steps than there are
+        {"first": (1, 0)},
+        {"blocks": (1,)},
+        {"lengths": (2,)},
+        {"lengths": (0,)},
+        {"lengths": (1, 0)},
+        {"counts": (2, 1, 1, 1)},  # the step has kind 2
+        {"counts": (3, 0, 1, 1)},
+        {"counts": (3, 1 << 12, 1 << 12, 1)},
+        {"rows": replace_step(kind=2.5)},
+        {"rows": replace_step(group=3)},
+        {"rows": replace_step(wait_mask=-1)},
+        {"rows": replace_step(latency=float("nan"))},
+        {"rows": [STEP[:-1]]},
+    ):
+        with pytest.raises(smemkit.ArgumentError):
+            time_partition(**wrong)
+
+
+def test_the_simulation_without_memory_says_so():
+    failed = 0
+    for after in range(1, 40):
+        _core._fail_after(after)
+        try:
+            time_partition(rows=replace_step(group=1))
+        except smemkit.OutOfMemoryError:
+            failed += 1
+        finally:
+            _core._fail_after(0)
+    assert failed > 4

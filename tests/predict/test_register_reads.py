@@ -1,7 +1,5 @@
 """Reads of registers by the bank they lie in, and operands that stay in their cache."""
 
-from smemkit.predict.latency import LATENCY_NAMES, Latencies, LineAccess, leave_out, make_step
-from smemkit.predict.machine_code import Instruction
 from smemkit.predict.opcode_classes import matrix_clocks, pipe_clocks
 from smemkit.predict.register_reads import OperandCache
 
@@ -34,13 +32,3 @@ def test_rates_of_halves_and_of_matrices():
     assert matrix_clocks("HMMA.16816.F32.BF16", "80") == 8.0
     assert matrix_clocks("IMMA.16832.S8.S8", "80") == 8.0
     assert matrix_clocks("MOVM.16.MT88", "80") == 1.0
-
-
-def test_an_access_without_lanes_takes_nothing():
-    latencies = Latencies(**dict.fromkeys(LATENCY_NAMES, 20.0))
-    load = Instruction("LDS", "load.shared", True, 7, 1, False, 0, 7, 0)
-    step = make_step(load, latencies, {}, {7: LineAccess(0.25, 16.0)})
-    assert leave_out(step, 0.2, False) == step and step.service == 16.0
-    left = leave_out(step, 0.3, False)
-    assert not left.queued and left.latency == 0.0
-    assert leave_out(step, 0.3, True).latency == step.latency  # others wait at the barrier

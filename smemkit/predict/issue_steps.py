@@ -1,0 +1,159 @@
+"""The steps that a simulation of issue takes: an array of numbers, one row for each instruction.
+
+What the machine code says of them is known for each code once (`tabulate`); latencies and clocks of
+pipes are filled in for each launch (`fill`). The columns are those of smk_partition_step in
+csrc/sim/issue/partition.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from .latency import Latencies, LineAccess
+    from .machine_code import Block, Instruction
+
+COLUMNS = (
+    *("kind", "queued", "service", "latency", "stall", "write_barrier", "read_barrier"),
+    *("wait_mask", "meets", "group", "left", "even", "odd", "share", "more", "misses"),
+)
+QUEUED_COLUMN, SERVICE, LATENCY = map(COLUMNS.index, ("queued", "service", "latency"))
+SHARE, MORE, MISSES = map(COLUMNS.index, ("share", "more", "misses"))
+FIRST_KINDS = ("barrier", "async")  # which the simulation knows by their numbers
+OTHER_LATENCY = 12.0  # of what has a scoreboard and stands in no class of WAITS
+# Class -> the field of Latencies, of what a scoreboard waits for.
+WAITS = {
+    "load.shared": "shared",
+    "matrix.shared": "shared",
+    "store.shared": "shared",
+    "atomic.shared": "atomic_shared",
+    "load.global": "global_load",
+    "load.local": "global_load",
+    "store.global": "shared",
+    "store.local": "shared",
+    "async": "global_load",
+    "atomic.global": "atomic_global",
+    "load.constant": "constant",
+    "texture": "texture",
+    "special": "special",
+    "convert": "special",
+    "double": "double",
+    "tensor": "tensor",
+    "shuffle": "shuffle",
+    "vote": "shuffle",
+    "special_register": "special_register",
+    "uniform": "uniform",
+    "barrier": "barrier",
+    "fence": "atomic_global",
+}
+QUEUED = {
+    *("load.shared", "store.shared", "atomic.shared", "matrix.shared", "load.global", "shuffle"),
+    *("store.global", "atomic.global", "load.local", "store.local", "async", "texture"),
+}
+
+
+@dataclass(frozen=True)
+class StepTable:
+    """What machine code says of its steps.
+
+    rows: (instructions, columns). first: the first row of each block, and the end of the last one.
+    kinds: by their numbers. causes: why nothing is issued, by their numbers. opcodes: by the
+    numbers in `opcode_of`, with their kinds. by_line: {line of the PTX: its rows}. guarded: rows.
+    """
+
+    rows: NDArray[np.float64]
+    first: NDArray[np.uint32]
+    kinds: tuple[str, ...]
+    causes: tuple[str, ...]
+    opcodes: tuple[tuple[str, str], ...]
+    opcode_of: NDArray[np.int64]
+    by_line: Mapping[int, Sequence[int]]
+    guarded: NDArray[np.bool_]
+
+
+def tabulate(blocks: Sequence[Block]) -> StepTable:
+    """The table of code without its latencies."""
+    code = [each for block in blocks for each in block.instructions]
+    kinds = tuple(dict.fromkeys((*FIRST_KINDS, *(each.kind for each in code))))
+    opcodes = tuple(dict.fromkeys((each.opcode, each.kind) for each in code))
+    kind_of = {name: i for i, name in enumerate(kinds)}
+    number = {name: i for i, name in enumerate(opcodes)}
+    facts = [_describe_opcode(*name) for name in opcodes]
+    rows = np.zeros((len(code), len(COLUMNS)))
+    by_line: dict[int, list[int]] = {}
+    opcode_of = np.zeros(len(code), np.int64)
+    for i, each in enumerate(code):
+        place = opcode_of[i] = number[each.opcode, each.kind]
+        queued, meets, group = facts[place]
+        rows[i] = (
+            *(kind_of[each.kind], queued, 1.0, 0.0, max(each.stall, 1)),
+            *(each.write_barrier, each.read_barrier, each.wait_mask, meets, group),
+            *(_read_left(each) if group else 0, *each.reads, 1.0, 0.0, 0.0),
+        )
+        if each.ptx_line and queued:
+            by_line.setdefault(each.ptx_line, []).append(i)
+    first = np.cumsum([0, *(len(block.instructions) for block in blocks)]).astype(np.uint32)
+    causes = tuple(cause for kind in kinds for cause in (kind, f"read.{kind}", f"pipe.{kind}")) + (
+        "start",
+        "stall",
+        "registers",
+    )
+    guarded = np.array([each.guarded for each in code], bool)
+    return StepTable(rows, first, kinds, causes, opcodes, opcode_of, by_line, guarded)
+
+
+def _describe_opcode(opcode: str, kind: str) -> tuple[bool, bool, int]:
+    """(enters the queue, waits for other warps, 1: ends a group of copies; 2: waits for some)."""
+    word = opcode.partition(".")[0]
+    meets = kind == "barrier" and word == "BAR" and ".ARV" not in opcode
+    return kind in QUEUED, meets, {"LDGDEPBAR": 1, "DEPBAR": 2}.get(word, 0)
+
+
+def _read_left(each: Instruction) -> int:
+    """Groups of copies that may stay open, of an instruction that waits for the others."""
+    left = each.operands.rpartition(",")[2].strip()
+    return int(left, 0) if left.startswith("0x") else 0
+
+
+def fill(
+    table: StepTable,
+    latencies: Latencies,
+    service: Mapping[str, float],
+    lines: Mapping[int, LineAccess],
+) -> NDArray[np.float64]:
+    """The rows of a table, as a partition with these latencies and pipes treats them.
+
+    service: clocks by opcode, or else by kind. lines: what is known of accesses, by their lines.
+    """
+    rows = table.rows.copy()
+    clocks, waits = [], []
+    for opcode, kind in table.opcodes:
+        clocks.append(service.get(opcode, service.get(kind, 1.0)))
+        named = WAITS.get(kind)
+        waits.append(getattr(latencies, named) if named else OTHER_LATENCY)
+    rows[:, SERVICE] = np.array(clocks)[table.opcode_of]
+    rows[:, LATENCY] = np.array(waits)[table.opcode_of]
+    for line, answer in latencies.lines.items():
+        for i in _list_loads(table, line):
+            rows[i, LATENCY], rows[i, MORE], rows[i, MISSES] = answer
+    for line, known in lines.items():
+        for i in table.by_line.get(line, ()):
+            rows[i, SERVICE] = known.service
+            rows[i, SHARE] = known.share if table.guarded[i] else 1.0
+    return rows
+
+
+def _list_loads(table: StepTable, line: int) -> Iterable[int]:
+    """The rows of a line that load from global or local memory."""
+    return (
+        i
+        for i in table.by_line.get(line, ())
+        if WAITS.get(table.opcodes[table.opcode_of[i]][1]) == "global_load"
+    )
