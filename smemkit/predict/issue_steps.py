@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("kind", "queued", "service", "latency", "stall", "write_barrier", "read_barrier"),
-    *("wait_mask", "meets", "group", "left", "even", "odd", "share", "more", "misses"),
+    *("wait_mask", "is_barrier", "group", "left", "even", "odd", "share", "more", "misses"),
 )
 QUEUED_COLUMN, SERVICE, LATENCY = map(COLUMNS.index, ("queued", "service", "latency"))
 SHARE, MORE, MISSES = map(COLUMNS.index, ("share", "more", "misses"))
@@ -91,10 +91,10 @@ def tabulate(blocks: Sequence[Block]) -> StepTable:
     opcode_of = np.zeros(len(code), np.int64)
     for i, each in enumerate(code):
         place = opcode_of[i] = number[each.opcode, each.kind]
-        queued, meets, group = facts[place]
+        queued, is_barrier, group = facts[place]
         rows[i] = (
             *(kind_of[each.kind], queued, 1.0, 0.0, max(each.stall, 1)),
-            *(each.write_barrier, each.read_barrier, each.wait_mask, meets, group),
+            *(each.write_barrier, each.read_barrier, each.wait_mask, is_barrier, group),
             *(_read_left(each) if group else 0, *each.reads, 1.0, 0.0, 0.0),
         )
         if each.ptx_line and queued:
@@ -112,8 +112,8 @@ def tabulate(blocks: Sequence[Block]) -> StepTable:
 def _describe_opcode(opcode: str, kind: str) -> tuple[bool, bool, int]:
     """(enters the queue, waits for other warps, 1: ends a group of copies; 2: waits for some)."""
     word = opcode.partition(".")[0]
-    meets = kind == "barrier" and word == "BAR" and ".ARV" not in opcode
-    return kind in QUEUED, meets, {"LDGDEPBAR": 1, "DEPBAR": 2}.get(word, 0)
+    is_barrier = kind == "barrier" and word == "BAR" and ".ARV" not in opcode
+    return kind in QUEUED, is_barrier, {"LDGDEPBAR": 1, "DEPBAR": 2}.get(word, 0)
 
 
 def _read_left(each: Instruction) -> int:

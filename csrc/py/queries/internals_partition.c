@@ -18,7 +18,7 @@ enum {
     WRITE_BARRIER,
     READ_BARRIER,
     WAIT_MASK,
-    MEETS,
+    IS_BARRIER,
     GROUP,
     LEFT,
     EVEN,
@@ -67,7 +67,7 @@ static bool read_step(const double *row, smk_partition_step *step)
     step->write_barrier = (uint8_t)to_whole(row[WRITE_BARRIER], UINT8_MAX, &good);
     step->read_barrier = (uint8_t)to_whole(row[READ_BARRIER], UINT8_MAX, &good);
     step->wait_mask = (uint8_t)to_whole(row[WAIT_MASK], UINT8_MAX, &good);
-    step->meets = to_whole(row[MEETS], 1, &good) != 0;
+    step->is_barrier = to_whole(row[IS_BARRIER], 1, &good) != 0;
     step->group = (smk_partition_group)to_whole(row[GROUP], SMK_PARTITION_GROUPS - 1, &good);
     step->left = to_whole(row[LEFT], UINT32_MAX, &good);
     step->even = row[EVEN];

@@ -64,11 +64,11 @@ typedef struct partition {
     step_list *paths;
     warp *warps; /* `block` of each slot, one slot after the other */
     event_heap waiting, ready;
-    line *lines;                 /* by pipe: the queue, then one for each kind */
-    uint32_t *next;              /* the warp behind each in its line */
-    double *free;                /* when each pipe is */
-    uint32_t *alive, *met_count; /* of each slot: its warps, and those at the barrier */
-    uint32_t *met;               /* warps at the barrier in the order in which they came, as `warps` */
+    line *lines;                     /* by pipe: the queue, then one for each kind */
+    uint32_t *next;                  /* the warp behind each in its line */
+    double *free;                    /* when each pipe is */
+    uint32_t *alive, *arrived_count; /* of each slot: its warps, and those at the barrier */
+    uint32_t *arrived;               /* warps at the barrier in the order in which they came, as `warps` */
     uint64_t number, started;
     uint64_t left;    /* blocks that have not started */
     double even, odd; /* when the banks of the registers have been read */
@@ -133,14 +133,14 @@ static uint32_t get_pipe(const smk_partition_step *step)
     return step->queued ? 0 : step->kind + 1;
 }
 
-static uint32_t get_cause(const smk_partition_step *step, uint32_t what)
+static uint32_t get_cause(const smk_partition_step *step, uint32_t cause)
 {
-    return SMK_PARTITION_CAUSES * step->kind + what;
+    return SMK_PARTITION_CAUSES * step->kind + cause;
 }
 
-static uint32_t get_other_cause(const partition *part, uint32_t what)
+static uint32_t get_other_cause(const partition *part, uint32_t cause)
 {
-    return SMK_PARTITION_CAUSES * part->work->kinds + what;
+    return SMK_PARTITION_CAUSES * part->work->kinds + cause;
 }
 
 /* When the pipe of an instruction takes it. */
@@ -191,20 +191,20 @@ static void leave(partition *part, uint32_t slot, double now);
 /* Lets the warps of a block go on behind a barrier once all have come. */
 static void open_barrier(partition *part, uint32_t slot)
 {
-    const uint32_t count = part->met_count[slot], *met = &part->met[slot * part->work->block];
+    const uint32_t count = part->arrived_count[slot], *arrived = &part->arrived[slot * part->work->block];
     if (count == 0 || count < part->alive[slot]) {
         return;
     }
-    double last = part->warps[met[0]].since;
+    double last = part->warps[arrived[0]].since;
     for (uint32_t i = 1; i < count; i++) {
-        last = fmax(last, part->warps[met[i]].since);
+        last = fmax(last, part->warps[arrived[i]].since);
     }
-    part->met_count[slot] = 0;
+    part->arrived_count[slot] = 0;
     for (uint32_t i = 0; i < count; i++) {
-        warp *self = &part->warps[met[i]];
+        warp *self = &part->warps[arrived[i]];
         self->cause = SMK_PARTITION_CAUSES * SMK_PARTITION_BARRIER + SMK_PARTITION_ON_RESULT;
         if (self->at < self->length) {
-            wait_next(part, met[i], last + part->work->barrier);
+            wait_next(part, arrived[i], last + part->work->barrier);
         } else {
             leave(part, slot, last + part->work->barrier);
         }
@@ -309,9 +309,9 @@ static smk_status execute(partition *part, uint32_t index, double now, smk_error
     self->at++;
     self->cause = get_other_cause(part, SMK_PARTITION_ON_STALL);
     smk_status status = handle_group(self, step, &ready, error);
-    if (step->meets) {
+    if (step->is_barrier) {
         self->since = ready;
-        part->met[self->slot * part->work->block + part->met_count[self->slot]++] = index;
+        part->arrived[self->slot * part->work->block + part->arrived_count[self->slot]++] = index;
         open_barrier(part, self->slot);
     } else if (self->at < self->length) {
         wait_next(part, index, ready);
@@ -479,16 +479,16 @@ static smk_status expand_path(partition *part, const smk_partition_path *path, s
 static void copy_steps(partition *part)
 {
     const uint32_t total = part->work->first[part->work->blocks];
-    bool meets = false;
+    bool is_barrier = false;
     for (uint32_t i = 0; i < total; i++) {
-        meets = meets || part->work->steps[i].meets;
+        is_barrier = is_barrier || part->work->steps[i].is_barrier;
     }
     for (uint32_t i = 0; i < total; i++) {
         smk_partition_step idle = part->work->steps[i];
         part->steps[i] = idle;
         idle.queued = false;
         idle.service = 1.0;
-        if (!meets) { /* else all warps wait for those that have lanes */
+        if (!is_barrier) { /* else all warps wait for those that have lanes */
             idle.latency = idle.more = 0.0;
         }
         part->steps[total + i] = idle;
@@ -523,8 +523,8 @@ static smk_status prepare(partition *part, smk_error *error)
     part->next = allocate(part, &good, warps, sizeof *part->next);
     part->free = allocate(part, &good, pipes, sizeof *part->free);
     part->alive = allocate(part, &good, work->slots, sizeof *part->alive);
-    part->met_count = allocate(part, &good, work->slots, sizeof *part->met_count);
-    part->met = allocate(part, &good, warps, sizeof *part->met);
+    part->arrived_count = allocate(part, &good, work->slots, sizeof *part->arrived_count);
+    part->arrived = allocate(part, &good, warps, sizeof *part->arrived);
     if (good) {
         copy_steps(part);
     }

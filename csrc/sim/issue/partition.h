@@ -48,7 +48,7 @@ typedef struct smk_partition_step {
     double stall;
     uint8_t write_barrier, read_barrier;
     uint8_t wait_mask;
-    bool meets; /* waits for the other warps of the block */
+    bool is_barrier; /* waits for the other warps of the block */
     smk_partition_group group;
     uint32_t left;
     double even, odd; /* registers that it reads from the two banks */
