@@ -55,7 +55,8 @@ histogram_even(const T *x, const double *edges, unsigned long long *counts, long
                 below = exact > -2147483648.0 ? least - 1 : least;
             }
             edge[i] = least;
-            is_even = is_even && place(least) >= i - 0.5f - slack && place(below) <= i - 0.5f + slack;
+            const float at = i - 0.5f; // differences are exact; a sum with slack would round
+            is_even = is_even && place(least) - at >= -slack && place(below) - at <= slack;
         }
 
         // Any thread may count in any bin and look at any edge: all must be there.
