@@ -31,6 +31,11 @@ POLLED = (
     "changes from run to run (and from pass to pass of Nsight Compute, which takes the requests of "
     "stores and their sectors in two)"
 )
+RETRIED = (
+    "a sum of doubles in shared memory goes round a loop of CAS until no other warp came between, "
+    "which depends on the warps' own timing and changes from run to run; each round more is one "
+    "load and one CAS more (test_retries_are_pairs)"
+)
 SPILLED = (
     "ptxas has too few registers under __launch_bounds__ and keeps some values in local memory; "
     "PTX has no such access"
@@ -143,10 +148,17 @@ EXPLAINED = {
         for what in ("load.requests", "load.sectors", "store.requests", "store.sectors")
     },
     **{
+        (f"histogram_weighted_shared_{dtype}", f"shared.{op}.{what}"): RETRIED
+        for dtype in ("uint8", "float32", "int32")
+        for op in ("load", "atomic")
+        for what in ("instructions", "wavefronts", "conflicts")
+    },
+    **{
         (kernel, f"{counter}.{what}"): STRAY
         for kernel, counter in (
             ("gemm_register_2d_float64", "shared.store"),
             ("gemm_split_k_float64", "shared.store"),
+            ("gemm_stream_k_float64", "shared.store"),
             ("conv2d_shared_float32", "shared.store"),
             ("conv2d_register_float32", "shared.load"),
             ("conv2d_register_float32", "shared.store"),
@@ -156,6 +168,8 @@ EXPLAINED = {
             ("histogram_lane_int32", "shared.atomic"),
             ("stencil_square", "shared.store"),
             *((f"scan_shuffle_{name}", "shared.load") for name in SHUFFLED),
+            ("scan_single_pass_small_max_float64", "shared.store"),
+            ("scan_single_pass_small_min_int64", "shared.store"),
         )
         for what in ("wavefronts", "conflicts")
     },

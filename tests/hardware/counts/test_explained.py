@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 import pytest
 from hardware.counts import regenerate_counts
-from hardware.counts.explained import CHOSEN, EXPLAINED, GUARDED, POLLED, SPILLED, STRAY
+from hardware.counts.explained import CHOSEN, EXPLAINED, GUARDED, POLLED, RETRIED, SPILLED, STRAY
 from sim.check.altered import altered, sample_words
 from support import disassemble
 
@@ -216,6 +216,16 @@ def test_polls_are_single_sectors(rows):
             assert 0 <= more["global.store.requests"] <= 2
             assert 0 <= more["global.store.sectors"] <= 2
             compared += 1
+    assert compared >= 2
+
+
+def test_retries_are_pairs(rows):
+    """Each round more reads a word and tries it once."""
+    kernels, compared = {kernel for kernel, _ in list_reasons(RETRIED)}, 0
+    for row in (row for row in rows if row["kernel"] in kernels):
+        loads, tries = (row["counters"][f"shared.{op}.instructions"] for op in ("load", "atomic"))
+        assert loads["ncu"] - loads["sim"] == tries["ncu"] - tries["sim"] >= 0, row["case"]
+        compared += 1
     assert compared >= 2
 
 
