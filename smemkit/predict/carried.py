@@ -3,16 +3,19 @@
 `facts/sm_<architecture>/<family>.xz` holds what machine_code.load would give for kernels of a
 family, made of the PTX whose hash stands beside each: a kernel that has changed since is not found.
 `python -m smemkit dev machine_code` makes the files; of kernels with several types or operations
-they hold the commonest, which keeps them small. A file is one xz stream: a line of JSON (the
-names of opcodes, and of each entry its blocks), then the columns of all instructions, one after the
-other, each value split into bytes so that equal bytes lie side by side: opcode (2 bytes), guard and
-control bits (3), PTX line less that of the instruction before (3, doubled, odd where negative),
-reads of the even and of the odd bank of registers (1, four bits each).
+they hold the commonest, which keeps them small.
+
+A file is a line of JSON, [{"text": hash of a PTX, "names": of its entries, "bytes": n}, ...], and
+one xz stream behind the other, of so many bytes, for each PTX, so that a kernel is read without the
+others. A stream is a line of JSON (the names of opcodes, and of each entry its blocks and loops),
+then the columns of all instructions, one after the other, each value split into bytes so that equal
+bytes lie side by side: opcode (2 bytes), guard and control bits (3), PTX line less that of the
+instruction before (3, doubled, odd where negative), reads of the even and of the odd bank of
+registers (1, four bits each).
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import lzma
@@ -35,16 +38,15 @@ from .machine_code import (
     run_tool,
 )
 from .opcode_classes import classify
-from .ptx_lines import list_loops, with_own_lines
+from .ptx_lines import Loop, list_loops, with_own_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
 FOLDER = Path(__file__).with_name("facts")
-FORMAT = 2
 WIDTHS = {"opcode": 2, "control": 3, "line": 3, "reads": 1}  # bytes of each column
 GUARD = 1 << 17  # beside 17 control bits
 ENTRY = re.compile(r"\.entry\s+([\w$]+)")
@@ -64,27 +66,51 @@ def find(ptx: str, entry: str, target: str) -> MachineCode | None:
     folder = FOLDER / f"sm_{target.rstrip('af')}"
     for path in sorted(folder.glob("*.xz")):
         if entry.startswith(f"{path.stem}_"):
-            header, columns = _read(path)
-            for each in header["entries"]:
-                if each["name"] == entry and each["text"] == hash_text(ptx):
-                    blocks = unpack_blocks(header["opcodes"], each, columns)
-                    loops = tuple(list_loops(ptx, entry))
-                    return MachineCode(entry, each["target"], blocks, loops, "carried")
+            text = hash_text(ptx)
+            for each, data in split(path.read_bytes()):
+                if each["text"] == text and entry in each["names"]:
+                    return _unpack_entry(entry, *unpack(data))
     return None
 
 
-@functools.lru_cache(maxsize=4)
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[np.int64]]]:
-    return unpack(path.read_bytes())
+def _unpack_entry(
+    name: str, header: dict[str, Any], columns: dict[str, NDArray[np.int64]]
+) -> MachineCode:
+    found = next(each for each in header["entries"] if each["name"] == name)
+    blocks = unpack_blocks(header["opcodes"], found, columns)
+    loops = tuple(Loop(first, last, tuple(lines)) for first, last, lines in found["loops"])
+    return MachineCode(name, found["target"], blocks, loops, "carried")
 
 
-def pack(codes: Iterable[tuple[str, MachineCode]]) -> bytes:
-    """The file of (hash of the PTX, machine code) of kernels, the same bytes for the same codes."""
+def split(data: bytes) -> list[tuple[dict[str, Any], bytes]]:
+    """The parts of a file: the facts of each PTX, and its stream. Of older formats none."""
+    if not data.startswith(b"["):
+        return []
+    place = data.index(b"\n") + 1
+    found = []
+    for each in json.loads(data[:place]):
+        found.append((each, data[place : place + each["bytes"]]))
+        place += each["bytes"]
+    return found
+
+
+def join(parts: Mapping[str, tuple[Sequence[str], bytes]]) -> bytes:
+    """A file of {hash of a PTX: (names of its entries, its stream)}."""
+    heads = [
+        {"text": text, "names": list(names), "bytes": len(data)}
+        for text, (names, data) in parts.items()
+    ]
+    head = json.dumps(heads, separators=(",", ":")).encode() + b"\n"
+    return head + b"".join(data for _, data in parts.values())
+
+
+def pack(codes: Iterable[MachineCode]) -> bytes:
+    """The stream of the kernels of one PTX, the same bytes for the same codes."""
     opcodes: dict[str, int] = {}
     entries: list[dict[str, Any]] = []
     columns: dict[str, list[int]] = {name: [] for name in WIDTHS}
-    for text, code in codes:
-        entries.append(_describe(text, code) | {"start": len(columns["opcode"])})
+    for code in codes:
+        entries.append(_describe(code) | {"start": len(columns["opcode"])})
         line = 0
         for each in code:
             columns["opcode"].append(opcodes.setdefault(each.opcode, len(opcodes)))
@@ -93,7 +119,7 @@ def pack(codes: Iterable[tuple[str, MachineCode]]) -> bytes:
             step = each.ptx_line - line
             columns["line"].append(2 * abs(step) + (step < 0))
             line = each.ptx_line
-    header = {"format": FORMAT, "opcodes": list(opcodes), "entries": entries}
+    header = {"opcodes": list(opcodes), "entries": entries}
     data = json.dumps(header, separators=(",", ":"), sort_keys=True).encode() + b"\n"
     for name, width in WIDTHS.items():
         values = np.array(columns[name], np.int64)
@@ -104,29 +130,25 @@ def pack(codes: Iterable[tuple[str, MachineCode]]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[np.int64]]]:
-    """(header, columns) of a file; files of format 1 have no reads of registers."""
+    """(header, columns) of a stream."""
     head, _, rest = lzma.decompress(data).partition(b"\n")
-    header = json.loads(head)
-    widths = {name: width for name, width in WIDTHS.items() if name != "reads"}
-    widths = widths if header["format"] == 1 else WIDTHS
-    bytes_of = np.frombuffer(rest, np.uint8).reshape(sum(widths.values()), -1).astype(np.int64)
-    columns = {"reads": np.zeros(bytes_of.shape[1], np.int64)}
+    bytes_of = np.frombuffer(rest, np.uint8).reshape(sum(WIDTHS.values()), -1)
+    columns = {}
     row = 0
-    for name, width in widths.items():
-        places = 8 * np.arange(width).reshape(-1, 1)
-        columns[name] = (bytes_of[row : row + width] << places).sum(axis=0)
+    for name, width in WIDTHS.items():
+        parts = bytes_of[row : row + width].astype(np.int64)
+        columns[name] = sum(part << 8 * place for place, part in enumerate(parts))
         row += width
-    return header, columns
+    return json.loads(head), columns
 
 
-def _describe(text: str, code: MachineCode) -> dict[str, Any]:
+def _describe(code: MachineCode) -> dict[str, Any]:
     waits = {
         str(i): each.operands for i, each in enumerate(code) if each.opcode.startswith("DEPBAR")
     }
     blocks = code.blocks
     return {
         "name": code.entry,
-        "text": text,
         "target": code.architecture,
         "sizes": [len(block.instructions) for block in blocks],
         "ways": [[way - i for way in block.successors] for i, block in enumerate(blocks)],
@@ -134,6 +156,7 @@ def _describe(text: str, code: MachineCode) -> dict[str, Any]:
         "leaves": [i for i, block in enumerate(blocks) if block.leaves],
         "cold": [i for i, block in enumerate(blocks) if block.cold],
         "waits": waits,
+        "loops": [[loop.first, loop.last, list(loop.entering)] for loop in code.loops],
     }
 
 
@@ -203,8 +226,8 @@ def is_made(ptx: str, architecture: str) -> bool:
     return int(found[1]) <= int(architecture)
 
 
-def make_codes(ptx: str, architecture: str) -> list[tuple[str, MachineCode]]:
-    """(hash of the PTX, machine code) of the entries that are carried, by ptxas and nvdisasm."""
+def make_codes(ptx: str, architecture: str) -> list[MachineCode]:
+    """The machine code of the entries that are carried, by ptxas and nvdisasm."""
     ptxas, nvdisasm = demand_tools("a kernel", architecture)
     target, names = choose_target(ptx, architecture), choose_entries(ptx)
     wanted = [word for name in names for word in ("-e", name)]
@@ -214,25 +237,36 @@ def make_codes(ptx: str, architecture: str) -> list[tuple[str, MachineCode]]:
         run_tool(ptxas, f"-arch=sm_{target}", "-lineinfo", *wanted, text, "-o", image)
         listing = run_tool(nvdisasm, "-c", "-g", "-hex", image)
     return [
-        (hash_text(ptx), MachineCode(name, target, tuple(make_blocks(read_listing(listing, name)))))
+        MachineCode(
+            name,
+            target,
+            tuple(make_blocks(read_listing(listing, name))),
+            tuple(list_loops(ptx, name)),
+        )
         for name in names
     ]
 
 
-def _list_texts(path: Path) -> set[str]:
-    """The hashes of the PTX that a file has, none where its format is an older one."""
-    head = json.loads(lzma.decompress(path.read_bytes()).partition(b"\n")[0])
-    return {each["text"] for each in head["entries"]} if head["format"] == FORMAT else set()
-
-
 def make_file(texts: Iterable[str], family: str, architecture: str) -> int:
-    """Writes the file of a family from PTX of its variants; its bytes, 0 where it is current."""
+    """Writes the file of a family from PTX of its variants; its bytes, 0 where it is current.
+
+    PTX that the file has already is not compiled again.
+    """
     path = FOLDER / f"sm_{architecture}" / f"{family}.xz"
-    texts = [text for text in texts if is_made(text, architecture)]
-    known = _list_texts(path) if path.exists() else set()
-    if known == {hash_text(text) for text in texts}:
+    before = path.read_bytes() if path.exists() else b""
+    known = {each["text"]: (each["names"], data) for each, data in split(before)}
+    parts = {}
+    for ptx in texts:
+        if not is_made(ptx, architecture):
+            continue
+        text = hash_text(ptx)
+        if text not in known:
+            codes = make_codes(ptx, architecture)
+            known[text] = [code.entry for code in codes], pack(codes)
+        parts[text] = known[text]
+    data = join(parts)
+    if data == before or not parts:
         return 0
-    data = pack(each for text in texts for each in make_codes(text, architecture))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return len(data)

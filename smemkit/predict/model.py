@@ -297,6 +297,7 @@ def find_demand(
         card.l2_mb * 2**20 * L2_KEPT,
         warm,
         card.l2_mb * 2**20,
+        int(card.multiprocessors),
     )
     scale = total / blocks
     kinds = executed.by_class if executed else count_classes(facts["instructions"])

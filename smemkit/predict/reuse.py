@@ -1,7 +1,8 @@
 """Reuse in the caches, from what a few blocks touch.
 
 Assumptions: the blocks that are resident together run in lock step, and so do the warps of a block.
-Then a sector that a block has touched is in its L1 cache for as long as it is needed again, a
+Then a sector that a block has touched is in its L1 cache for as long as it is needed again, also by
+other blocks of its multiprocessor, a
 sector that several blocks touch is read from memory once for all blocks that are resident
 together, and the L2 cache keeps from one wave of blocks to the next what fits into it.
 
@@ -11,9 +12,10 @@ is an affine function of it, which a fit finds, the addresses of all other block
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
@@ -23,16 +25,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Triple = tuple[int, int, int]
+    Fit = tuple[int, list[int], NDArray[numpy.float64], NDArray[numpy.float64]]
 
 SECTOR = 32
 SCATTERED = 8  # lines of an average request from which on its lanes are not neighbours
 # A cold cache is full of what others have written last: this share of its bytes must go to memory
 # before a launch can use their room (an H200 after a fill; "evicted" of rates_h200.json in tests).
 DIRTY = 0.67
+WIDTH_MOST = 1024  # that is tried, where a kernel may take two indices from x
+SPARE = 2  # more blocks than unknowns, so that a width is not fitted by chance
 POINTS_MOST = 1 << 14  # of blocks whose addresses are computed; of more, evenly spread ones
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Access:
     """What one access of the counted blocks touches.
 
@@ -81,30 +86,56 @@ def collect_accesses(
     return accesses
 
 
-def split_index(numbers: NDArray[numpy.int64], grid: Triple) -> NDArray[numpy.float64]:
-    """x, y and z of linear indices of blocks, and 1, as columns."""
+class Steps(NamedTuple):
+    """How an access moves with its block: bytes for x % width, x // width, y and z of the index.
+
+    width is that of the grid but where the kernel takes two indices from x.
+    """
+
+    width: int
+    bytes: tuple[float, float, float, float]
+
+
+def split_index(numbers: NDArray[numpy.int64], grid: Triple, width: int) -> NDArray[numpy.float64]:
+    """x % width, x // width, y and z of linear indices of blocks, and 1, as columns."""
     x, rest = numbers % grid[0], numbers // grid[0]
-    return numpy.stack([x, rest % grid[1], rest // grid[1], numpy.ones_like(x)], 1).astype(float)
+    columns = [x % width, x // width, rest % grid[1], rest // grid[1], numpy.ones_like(x)]
+    return numpy.stack(columns, 1).astype(float)
 
 
-def fit_origin(access: Access, grid: Triple) -> NDArray[numpy.float64] | None:
-    """Bytes by which the access moves with x, y and z of the block; None where it is not affine."""
-    index = split_index(numpy.asarray(access.blocks, numpy.int64), grid)
+@functools.lru_cache(maxsize=64)
+def list_fits(blocks: tuple[int, ...], grid: Triple) -> list[Fit]:
+    """(width, columns that vary, their values, pseudoinverse) of all widths that blocks tell.
+
+    Blocks on a diagonal tell none. A width other than the grid's must be told by more blocks than
+    there are unknowns.
+    """
+    found = []
+    most = min(grid[0] // 2, WIDTH_MOST)
+    for width in (grid[0], *(each for each in range(2, most + 1) if grid[0] % each == 0)):
+        index = split_index(numpy.asarray(blocks, numpy.int64), grid, width)
+        varies = (width > 1, width < grid[0], grid[1] > 1, grid[2] > 1, True)
+        used = [axis for axis in range(5) if varies[axis]]
+        chosen = index[:, used]
+        spare = len(blocks) - len(used)
+        if spare >= (0 if width == grid[0] else SPARE):
+            if numpy.linalg.matrix_rank(chosen) == len(used):
+                found.append((width, used[:-1], chosen, numpy.linalg.pinv(chosen)))
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def fit_origin(access: Access, grid: Triple) -> Steps | None:
+    """How the access moves with its block; None where that is no affine function of its index."""
     low = numpy.asarray(access.low, float)
-    used = [axis for axis in range(3) if grid[axis] > 1]
-    if len(low) < len(used) + 1:
-        return None
-    chosen = index[:, [*used, 3]]
-    if numpy.linalg.matrix_rank(chosen) < chosen.shape[1]:
-        return None  # such as blocks on a diagonal
-    steps, *_ = numpy.linalg.lstsq(chosen, low - low[0], rcond=None)
-    steps[:-1] = numpy.round(steps[:-1])  # addresses are whole numbers, and so is their distance
-    missed = chosen @ steps - (low - low[0])
-    if missed.max() - missed.min() > SECTOR:
-        return None
-    whole = numpy.zeros(3)
-    whole[used] = steps[:-1]
-    return whole
+    for width, used, chosen, inverse in list_fits(tuple(access.blocks), grid):
+        steps = inverse @ (low - low[0])
+        steps[:-1] = numpy.round(steps[:-1])  # addresses are whole numbers, and their distances
+        missed = chosen @ steps - (low - low[0])
+        if missed.max() - missed.min() <= SECTOR:
+            whole = dict(zip(used, steps[:-1].tolist(), strict=True))
+            return Steps(width, tuple(whole.get(axis, 0.0) for axis in range(4)))
+    return None
 
 
 def is_sequence(access: Access) -> bool:
@@ -135,15 +166,28 @@ def count_union(access: Access, grid: Triple, first: int, count: int) -> tuple[f
             return mine * count, False
         everything = len(access.blocks) >= math.prod(grid)
         return room * -math.expm1(-mine * count / room), everything
+    distinct, width = count_origins(steps, grid, first, count)
+    return min(distinct * mine, max((width + extent) / SECTOR, mine)), True
+
+
+def find_origins(
+    steps: Steps, grid: Triple, numbers: NDArray[numpy.int64]
+) -> NDArray[numpy.float64]:
+    """Where the access of each block begins, in bytes from that of the first one."""
+    return split_index(numbers, grid, steps.width)[:, :4] @ numpy.array(steps.bytes)
+
+
+@functools.lru_cache(maxsize=256)
+def count_origins(steps: Steps, grid: Triple, first: int, count: int) -> tuple[int, float]:
+    """(sectors in which an access of consecutive blocks begins, bytes between the outer ones)."""
     numbers = numpy.unique(
         numpy.linspace(0, count - 1, min(count, POINTS_MOST)).astype(numpy.int64)
     )
-    origins = split_index(first + numbers, grid)[:, :3] @ steps
+    origins = find_origins(steps, grid, first + numbers)
     distinct = len(numpy.unique(origins // SECTOR))
     if distinct > 0.9 * len(numbers):
         distinct = distinct * count // len(numbers)
-    span = (origins.max() - origins.min() + extent) / SECTOR
-    return min(distinct * mine, max(span, mine)), True
+    return distinct, float(origins.max() - origins.min())
 
 
 def bound_unions(
@@ -175,6 +219,22 @@ def bound_unions(
             for access in guessed:
                 unions[id(access)] = unions[id(access)][0] * most / together, unions[id(access)][1]
     return unions
+
+
+def count_shared(access: Access, grid: Triple, multiprocessors: int, resident: int) -> float:
+    """The share of an access's sectors that no other block of its multiprocessor has brought.
+
+    Blocks are dealt out to multiprocessors one after the other, so that those which are resident
+    together in one are as many blocks apart as there are multiprocessors.
+    """
+    steps, total = fit_origin(access, grid), math.prod(grid)
+    count = min(resident, -(-total // multiprocessors))
+    if steps is None or count < 2:
+        return 1.0
+    first = max(0, (total - multiprocessors * count) // 2)
+    numbers = first + multiprocessors * numpy.arange(count)
+    origins = find_origins(steps, grid, numpy.minimum(numbers, total - 1))
+    return len(numpy.unique(origins // SECTOR)) / count
 
 
 def is_scattered(access: Access, grid: Triple) -> bool:
@@ -214,12 +274,13 @@ def find_traffic(
     cache_bytes: float,
     warm: bool,
     whole_cache: float = 0.0,
+    multiprocessors: int = 1,
 ) -> Traffic:
     """The traffic of a launch.
 
     counted: blocks that were counted. resident: blocks that run at once. cache_bytes: of the L2
     cache, what data can fill. warm: the call has just run before, so that what fits is there.
-    whole_cache: bytes of the L2 cache.
+    whole_cache: bytes of the L2 cache. multiprocessors: that have these blocks.
     """
     total = math.prod(grid)
     wave = min(resident, total)
@@ -255,7 +316,12 @@ def find_traffic(
         left = min(DIRTY, written / moved_bytes)
         evicted = (DIRTY - left) * whole_cache * -math.expm1(-moved_bytes / whole_cache)
     return Traffic(
-        read=sum(sum(access.sectors) for access in loads) * scale,
+        read=scale
+        * sum(
+            sum(access.sectors)
+            * count_shared(access, grid, multiprocessors, resident // multiprocessors)
+            for access in loads
+        ),
         store_lines=sum(access.lines for access in stores) * scale,
         dram_read=dram_read,
         dram_written=evicted + (0.0 if fits else written),

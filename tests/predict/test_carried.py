@@ -19,13 +19,10 @@ def list_texts():
             yield family, variant, smemkit.ptx(family, variant)
 
 
-def read_entries(architecture):
-    """{(name of an entry, hash of its PTX)} that the package carries."""
-    found = set()
-    for path in (carried.FOLDER / f"sm_{architecture}").glob("*.xz"):
-        header, _ = carried.unpack(path.read_bytes())
-        found |= {(each["name"], each["text"]) for each in header["entries"]}
-    return found
+def read_hashes(architecture):
+    """The hashes of the PTX whose machine code the package carries."""
+    paths = (carried.FOLDER / f"sm_{architecture}").glob("*.xz")
+    return {each["text"] for path in paths for each, _ in carried.split(path.read_bytes())}
 
 
 @pytest.mark.release
@@ -33,8 +30,7 @@ def test_every_kernel_is_carried_as_it_is(not_yet):
     assert "90" in ARCHITECTURES
     stale = []
     for architecture in ARCHITECTURES:
-        entries = read_entries(architecture)
-        hashes = {text for _, text in entries}
+        hashes = read_hashes(architecture)
         stale += [
             f"{family}/{variant} for sm_{architecture}"
             for family, variant, ptx in list_texts()
@@ -60,8 +56,8 @@ def test_packed_code_comes_back():
         pytest.skip("no ptxas and nvdisasm; the extra [test] brings them")
     ptx = smemkit.ptx("gemm", "async")
     code = machine_code.assemble(ptx, "gemm_async_float32", "90")
-    data = carried.pack([(carried.hash_text(ptx), code)])
-    assert data == carried.pack([(carried.hash_text(ptx), code)])
+    data = carried.pack([code])
+    assert data == carried.pack([code])
     header, columns = carried.unpack(data)
     blocks = carried.unpack_blocks(header["opcodes"], header["entries"][0], columns)
     for made, back in zip(code.blocks, blocks, strict=True):
@@ -73,7 +69,15 @@ def test_packed_code_comes_back():
     assert any(each.operands for block in blocks for each in block.instructions)
     known = carried.find(ptx, "gemm_async_float32", "90")
     if known is not None:  # the kernel is the one whose machine code is carried
-        assert known.blocks == blocks
+        assert known.blocks == blocks and known.loops == code.loops
+
+
+def test_parts_of_a_file_are_found_by_their_hash():
+    data = carried.join({"one": (["f", "g"], b"abc"), "other": (["h"], b"de\n")})
+    (one, first), (other, second) = carried.split(data)
+    assert (one["text"], one["names"], first) == ("one", ["f", "g"], b"abc")
+    assert (other["text"], other["names"], second) == ("other", ["h"], b"de\n")
+    assert carried.split(b"\xfd7zXZ") == carried.split(b"") == []
 
 
 def test_which_entries_are_carried():
