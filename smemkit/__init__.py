@@ -129,7 +129,7 @@ Limits
     behind the outer one
   - __shfl, __any, __all and __ballot of before sm_70: call __shfl_sync, __any_sync, __all_sync or
     __ballot_sync with the mask of the lanes that take part
-  - loads and stores of 256 bits (double4_32a, on sm_100): compile with the option -arch=compute_90
+  - vectors of eight bytes or halves in loads and stores (.v8): load two vectors of four
   - texture references, sparse textures, multisampled ones, and questions to textures: use a texture
     object (cudaTextureObject_t), and pass sizes as parameters
   - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one

@@ -4,6 +4,7 @@
  *   mov.v2.f32 {a, b}, {c, d}          mov.f32 a, c; mov.f32 b, d
  *   lop3.or.b32 d|p, a, b, c, 5, q     lop3.b32 d, a, b, c, 5; setp.ne.or.b32 p, d, 0, q
  *   ld.b128 q, [a]                     ld.v2.b64 {q.x, q.y}, [a], where the pair stands for q; st and mov likewise
+ *   ld.v8.f32 {a, ... h}, [p]          ld.v4.b64 {s, t, u, v}, [p]; mov.b64 {a, b}, s; ...; st likewise
  *   mma of 8-bit floats                mma of the same numbers in f16 (expand_float8.c)
  *   mbarrier                           atomic operations on its word (expand_mbarrier.c)
  *   wmma.load, wmma.mma, wmma.store    loads, mma.sync and stores (expand_wmma.c)
@@ -233,6 +234,45 @@ static smk_status expand_wide(smk_parser *parser, const smk_statement *origin)
     return status == SMK_OK ? expand_move(parser, &made) : status;
 }
 
+/* A load or store of eight words is one of four registers of 64 bits. */
+static smk_status expand_eight(smk_parser *parser, const smk_statement *origin)
+{
+    enum { PAIRS = 4 };
+    const smk_instruction *instruction = &origin->instruction;
+    const bool loads = instruction->opcode == SMK_OPCODE_LD;
+    const smk_operand *words = instruction->operands[loads ? 0 : 1].element;
+    smk_operand list = {.kind = SMK_OPERAND_LIST, .count = PAIRS};
+    smk_statement made;
+    list.element = smk_arena_allocate(&parser->module->arena, PAIRS, sizeof *list.element);
+    if (list.element == NULL) {
+        return smk_parse_memory(parser);
+    }
+    for (unsigned i = 0; i < PAIRS; i++) {
+        uint32_t index = 0;
+        SMK_TRY(smk_instruction_add_register(parser, origin->opcode_at.text, SMK_TYPE_B64, &index));
+        list.element[i] = smk_expand_register(index);
+        if (!loads) {
+            SMK_TRY(push_halves(parser, origin, &list.element[i], words + 2 * i, false));
+        }
+    }
+    smk_expand_begin(parser, origin, (smk_opcode)instruction->opcode, &made);
+    for (unsigned i = 0; i < instruction->word_count; i++) {
+        const smk_word word = instruction->words[i];
+        if (!word.is_type) {
+            smk_expand_modifier(&made, word.value == SMK_MODIFIER_V8 ? SMK_MODIFIER_V4 : (smk_modifier)word.value);
+        }
+    }
+    smk_expand_type(&made, SMK_TYPE_B64);
+    for (unsigned i = 0; i < instruction->operand_count; i++) {
+        smk_expand_operand(&made, i == (loads ? 0 : 1) ? list : instruction->operands[i]);
+    }
+    SMK_TRY(smk_expand_finish(parser, &made));
+    for (unsigned i = 0; loads && i < PAIRS; i++) {
+        SMK_TRY(push_halves(parser, origin, &made.instruction.operands[0].element[i], words + 2 * i, true));
+    }
+    return SMK_OK;
+}
+
 static bool is_float8_product(const smk_instruction *instruction)
 {
     return instruction->opcode == SMK_OPCODE_MMA &&
@@ -251,6 +291,9 @@ smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
     }
     if (instruction->type == SMK_TYPE_B128 && instruction->opcode != SMK_OPCODE_ATOM) {
         return expand_wide(parser, &plain);
+    }
+    if (instruction->vector == 8 && (instruction->opcode == SMK_OPCODE_LD || instruction->opcode == SMK_OPCODE_ST)) {
+        return expand_eight(parser, &plain);
     }
     if (is_float8_product(instruction)) {
         return smk_expand_float8(parser, &plain);

@@ -355,17 +355,39 @@ static smk_text get_words(const smk_statement *statement)
     return whole;
 }
 
+static smk_status needs_target(smk_parser *parser, const smk_statement *statement, unsigned least)
+{
+    smk_text whole = get_words(statement);
+    return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX, "'%.*s' needs .target sm_%u or later, this is sm_%u",
+                          SMK_TEXT_PRINT(whole), least, (unsigned)parser->module->target);
+}
+
 /* "@80" of the form against the module's .target */
 static smk_status check_target(smk_parser *parser, const smk_statement *statement, const form *form_)
 {
     const char *at = strchr(form_->operands, '@');
     unsigned least = at == NULL ? 0 : (unsigned)strtoul(at + 1, NULL, 10);
-    if (parser->module->target >= least || parser->expands) {
-        return SMK_OK;
+    return parser->module->target >= least || parser->expands ? SMK_OK : needs_target(parser, statement, least);
+}
+
+/* Vectors of more than 128 bits: sm_100 has loads and stores of 256, of global memory. */
+static smk_status check_wide(smk_parser *parser, const smk_statement *statement, unsigned bits)
+{
+    enum { SM_OF_WIDE = 100 };
+    const smk_instruction *instruction = &statement->instruction;
+    const smk_text whole = get_words(statement);
+    if (bits > 256 || instruction->type == SMK_TYPE_B128 || instruction->opcode == SMK_OPCODE_MOV ||
+        instruction->opcode == SMK_OPCODE_LDU || smk_module_has(instruction, SMK_MODIFIER_MMIO)) {
+        return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX,
+                              "'%.*s' is a vector of %u bits, it takes up to 128", SMK_TEXT_PRINT(whole), bits);
     }
-    smk_text whole = get_words(statement);
-    return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX, "'%.*s' needs .target sm_%u or later, this is sm_%u",
-                          SMK_TEXT_PRINT(whole), least, (unsigned)parser->module->target);
+    if (instruction->space != SMK_SPACE_GENERIC && instruction->space != SMK_SPACE_GLOBAL) {
+        return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX,
+                              "'%.*s' is a vector of %u bits, which only global memory takes", SMK_TEXT_PRINT(whole),
+                              bits);
+    }
+    return parser->module->target >= SM_OF_WIDE || parser->expands ? SMK_OK
+                                                                   : needs_target(parser, statement, SM_OF_WIDE);
 }
 
 /* Checks rules that no form can express. */
@@ -376,7 +398,7 @@ static smk_status check_rest(smk_parser *parser, const smk_statement *statement)
     smk_class class = smk_opcode_class(instruction);
     bool memory = class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE;
     if ((memory || instruction->opcode == SMK_OPCODE_MOV) && bits > 128) {
-        return smk_refuse_words(parser, &statement->opcode_at, get_words(statement), SMK_FEATURE_WIDE);
+        SMK_TRY(check_wide(parser, statement, bits));
     }
     if (instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 2) {
         uint64_t bytes = instruction->operands[2].bits;

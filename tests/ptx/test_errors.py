@@ -178,7 +178,7 @@ FAULTS = [
     ("«suq».width.b32 r, [d];", UNSUPPORTED),
     ("cvt.rn.satfinite«.s2f6x2».f32 h, f, f;", UNSUPPORTED),
     ("mov.u32 r, «%cluster_ctarank»;", UNSUPPORTED),
-    ("«ld».global.v8.b32 {r, r, r, r, r, r, r, r}, [d];", UNSUPPORTED),
+    ("«ld».global.v8.b8 {h, h, h, h, h, h, h, h}, [d];", UNSUPPORTED),
 ]
 
 # Faults whose message says what is wrong without the word.

@@ -13,6 +13,8 @@ TYPES = {row["spelling"]: int(row["bits"]) for row in read_rows("ptx/type.def", 
 RULED = ("!", "mov", "call")  # in place of operands: refused, or with a rule of their own
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 BITS_MAX = 128  # of a vector: no form says it
+WIDE_BITS = 256  # in the forms of ld and st that take this word
+WIDE_WORD = "L2::evict_normal"
 SETS_MAX = 4096  # words of a form in every combination; of more, every two of them
 
 REGISTERS = "".join(
@@ -123,9 +125,10 @@ def write_instructions(form, choose):
     """The form's instructions, each once: every type, with the words that `choose` makes."""
     opcode, types, words, operands = form
     texts = {}
+    widest = WIDE_BITS if opcode in ("LD", "ST") and WIDE_WORD in words else BITS_MAX
     for kinds in itertools.product(*(group for group, _ in slots(types))):
         for chosen in choose(words):
-            if kinds and TYPES[kinds[0]] * count_elements(chosen) > BITS_MAX:
+            if kinds and TYPES[kinds[0]] * count_elements(chosen) > widest:
                 continue
             name = ".".join([opcode.lower(), *chosen, *kinds])
             for written in write_operands(operands, kinds, chosen):

@@ -8,7 +8,7 @@
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 
-enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16, ALIGNMENT_MAX = 4096 };
+enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16, ALIGNMENT_MAX = 4096, NARROW_BYTES_MAX = 16 };
 
 /* The address of an instruction: a row, and an offset. */
 typedef struct address {
@@ -134,6 +134,9 @@ static bool lower_access(smk_lowering *lowering, bool store)
                           : (smk_space)instruction->space;
     if (!resolve(lowering, &instruction->operands[store ? 0 : 1], space, &at)) {
         return false;
+    }
+    if (at.space == SMK_SPACE_GENERIC && smk_access_element_bytes(element) * count > NARROW_BYTES_MAX) {
+        at.space = SMK_SPACE_GLOBAL; /* no other memory takes 256 bits */
     }
     if (store && (at.space == SMK_SPACE_PARAM || at.space == SMK_SPACE_CONST)) {
         return smk_lower_fail(lowering, SMK_PTX, "a store to memory that a kernel can only read");
