@@ -13,6 +13,8 @@ from . import own_card
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Of small matrices with sums of float32, a GeForce card has half of its architecture's rate.
+HALF_SUMS = 0.5, "GeForce cards have half of the rate of others"
 GUESSED = "not verified"  # how the sources of constants begin for which no measurement was found
 
 
@@ -39,6 +41,9 @@ class Card:
         stores a part.
     shared_clk, l1_clk, l2_clk, dram_ns : float
         Latencies of a load that waits for nothing else.
+    matrix_share : float
+        Of the rates of its compute capability for small matrices of TF32, and of 16 bits with sums
+        of float32: 0.5 of GeForce cards, 1 of others.
     launch_us : float
         What a launch costs behind another one.
     block_clk, warp_clk, barrier_clk, barrier_warp_clk : float
@@ -82,6 +87,7 @@ class Card:
     dram_share: float
     dram_turn_share: float
     dram_random_share: float
+    matrix_share: float
     launch_us: float
     block_clk: float
     warp_clk: float
@@ -225,6 +231,8 @@ def read_card(path: Path) -> Card:
         )
     watts = next((table[each]["watts"] for each in list_cards() if same(name, each)), None)
     more = {} if watts is None else {"watts": watts}
+    if "geforce" in name.lower():
+        more["matrix_share"] = HALF_SUMS
     rates = {**table["0.0"], **table[like], **own, **more}
     missing = [quantity for quantity in QUANTITIES if quantity not in rates]
     if missing:

@@ -202,6 +202,21 @@ def share_service(
     return found
 
 
+def find_instruction_clocks(
+    service: Mapping[str, float],
+    counters: Mapping[str, float],
+    executed: ExecutedCode,
+    card: Card,
+) -> dict[str, float]:
+    """{class, or opcode of small matrices: clocks for which an instruction occupies its unit}."""
+    found = share_service(service, counters, executed.by_class)
+    for each in executed.code:
+        if each.kind == "tensor":
+            architecture = executed.code.architecture
+            found[each.opcode] = matrix_clocks(each.opcode, architecture, card.matrix_share)
+    return found
+
+
 def find_lines(
     facts: Mapping[str, Any], card: Card, executed: ExecutedCode
 ) -> dict[int, LineAccess]:
@@ -263,11 +278,11 @@ def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps
     )
 
 
-def count_matrix_clocks(executed: ExecutedCode) -> float:
+def count_matrix_clocks(executed: ExecutedCode, card: Card) -> float:
     """Clocks for which the products of small matrices occupy the tensor cores of partitions."""
     code = executed.code
     clocks = (
-        times * matrix_clocks(each.opcode, code.architecture)
+        times * matrix_clocks(each.opcode, code.architecture, card.matrix_share)
         for block, times in zip(code.blocks, executed.executions.tolist(), strict=True)
         for each in block.instructions
         if each.kind == "tensor"
@@ -314,7 +329,7 @@ def find_demand(
         for name, number in kinds.items()
         if name in clocks
     ]
-    if executed and (products := count_matrix_clocks(executed)):
+    if executed and (products := count_matrix_clocks(executed, card)):
         parts.append(
             Part(
                 "tensor",
@@ -367,7 +382,7 @@ def find_demand(
         parts,
         executed,
         latencies,
-        share_service(service, counters, kinds) if executed else service,
+        find_instruction_clocks(service, counters, executed, card) if executed else service,
         find_lines(facts, card, executed) if executed else {},
         lone,
         warps,

@@ -152,7 +152,7 @@ def pipe_clocks(architecture: str) -> dict[str, float]:
 
 # Multiply-adds a clock and multiprocessor of small matrices, by compute capability: of 16 bits with
 # sums of float32, of TF32, of 8 bits, of float64. NVIDIA's white papers of the architectures, for
-# the cards of data centers; GeForce cards of 8.6, 8.9 and 12.0 have half of the first two.
+# the cards of data centers; of the first two a card has Card.matrix_share.
 _MATRIX_RATES = {
     "75": (512, 256, 1024, 2),
     "80": (1024, 512, 2048, 64),
@@ -169,15 +169,20 @@ _MATRIX_RATES = {
 # others, arXiv 2402.13499, measured on an H800); for 10.0 and 10.3 nothing was found.
 _WARP_SHARE = {"90": 0.63, "100": 0.63, "103": 0.63}
 _MATRIX_SHAPE = re.compile(r"\.(\d+x\d+x\d+|\d{3,6})(?:\.|$)")
+_SUMMED = ("HMMA", "HGMMA")  # with sums of float32, unless F16 follows the shape
 _FULL_RATE = ("HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC")
 
 
 @functools.cache
-def matrix_clocks(opcode: str, architecture: str) -> float:
+def matrix_clocks(opcode: str, architecture: str, share: float = 1.0) -> float:
     """Clocks for which a product of small matrices occupies the tensor core of its partition.
+
+    share: of the rate of sums of float32 that the card has.
 
     >>> matrix_clocks("HMMA.16816.F32.BF16", "80"), matrix_clocks("DMMA.884", "90a")
     (8.0, 8.0)
+    >>> matrix_clocks("HMMA.16816.F32.BF16", "86", 0.5), matrix_clocks("HMMA.16816.F16", "86", 0.5)
+    (32.0, 16.0)
     """
     key = architecture.rstrip("af")
     sixteen, tf32, eight, double = _MATRIX_RATES[key]
@@ -189,6 +194,8 @@ def matrix_clocks(opcode: str, architecture: str) -> float:
     rate = float(double if word == "DMMA" else eight if word[0] in "IQB" else sixteen)
     if "TF32" in opcode:
         rate = float(tf32)
+    if word in _SUMMED and "F16" not in opcode.split(".")[2:3]:
+        rate *= share
     if word != "DMMA" and not word.startswith(_FULL_RATE):
         rate *= _WARP_SHARE.get(key, 1.0)
     return PARTITIONS * products / rate
