@@ -141,6 +141,19 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
     return status;
 }
 
+smk_status smk_context_name(int device, char *name, size_t bytes, smk_error *error)
+{
+    struct cudaDeviceProp properties;
+    memset(&properties, 0, sizeof properties);
+    smk_status status = check_device(device, error);
+    if (status == SMK_OK) {
+        status = smk_cuda_error_report(cudaGetDeviceProperties(&properties, device), error,
+                                       "asking the name of device %d", device);
+    }
+    (void)snprintf(name, bytes, "%s", status == SMK_OK ? properties.name : "");
+    return status;
+}
+
 /* Facts -------------------------------------------------------------------------------------------- */
 
 typedef struct fact_texts {

@@ -63,6 +63,9 @@ smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *
 smk_status smk_context_machine(int device, int *capability, int *multiprocessors, uint64_t *shared_bytes_max,
                                smk_error *error);
 
+/* The name of a device, cut to so many bytes. Errors: ARGUMENT, BACKEND, CUDA. */
+smk_status smk_context_name(int device, char *name, size_t bytes, smk_error *error);
+
 /* buffer.c ------------------------------------------------------------------------------------- */
 
 /* On the present device, in order with the work of the stream that the thread has entered. MEMORY where the device has

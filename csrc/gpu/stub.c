@@ -76,6 +76,14 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
     return fail_without_cuda(error);
 }
 
+smk_status smk_context_name(int device, char *name, size_t bytes, smk_error *error)
+{
+    (void)device;
+    (void)name;
+    (void)bytes;
+    return fail_without_cuda(error);
+}
+
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error)
 {
     (void)bytes;

@@ -34,6 +34,7 @@
 #include "py/queries/limits.h"
 #include "py/queries/measure.h"
 #include "py/queries/occupancy_query.h"
+#include "py/queries/plan_machine.h"
 #include "py/state.h"
 #include "py/streams/event_type.h"
 #include "py/streams/stream_type.h"
@@ -53,6 +54,7 @@ static PyMethodDef *const tables[] = {
     smk_device_type_methods,
     smk_limits_methods,
     smk_occupancy_query_methods,
+    smk_plan_machine_methods,
     smk_measure_methods,
     smk_internals_methods,
     smk_internals_bus_methods,

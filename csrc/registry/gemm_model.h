@@ -34,7 +34,7 @@ void smk_gemm_model_note(const smk_gemm_choice *choice, smk_plan *plan);
 smk_status smk_gemm_model_check(const smk_request *request, smk_gemm_choice choice, smk_error *error);
 
 /* The time that bytes of device memory take, and that of adding partial sums, in microseconds. */
-double smk_gemm_model_bytes(double bytes);
+double smk_gemm_model_bytes(const smk_request *request, double bytes);
 double smk_gemm_model_add(const smk_request *request, int64_t parts);
 
 /* The time of a kernel of tiles that makes `speed` (a row's), where `efficiency` of it are elements of c: blocks go in

@@ -1,5 +1,7 @@
 #include "registry/plan.h"
 
+#include "registry/paces.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -257,7 +259,8 @@ static double predict_whole(const smk_request *request, const smk_plan *made)
     for (size_t i = 0; time_us > 0.0 && !made->takes_layout && i < request->signature->input_count; i++) {
         if (!is_in_order(request, i)) {
             const double bytes = (double)order_axes(request, i).stack * (double)request->item_bytes;
-            time_us += COPY_START + 2.0 * bytes * (double)smk_plan_stack(request) / COPY_PACE;
+            time_us += COPY_START +
+                       2.0 * bytes * (double)smk_plan_stack(request) / COPY_PACE * smk_paces_memory(request->machine);
         }
     }
     return time_us;
@@ -279,7 +282,8 @@ bool smk_plan_weigh(const smk_request *given, const smk_variant *row, smk_candid
         return true;
     }
     const double use = measure_use(made, request.machine->multiprocessors);
-    const double speed = (double)row->speed * use * (made->efficiency > 0.0 ? made->efficiency : 1.0);
+    const double pace = smk_paces_variant(request.machine, row, request.type);
+    const double speed = (double)row->speed / pace * use * (made->efficiency > 0.0 ? made->efficiency : 1.0);
     candidate->time_us = predict_whole(&request, made);
     candidate->speed = row->speed <= 0 ? 0.0 : candidate->time_us > 0.0 ? 1.0 / candidate->time_us : speed;
     return true;

@@ -15,6 +15,9 @@ typedef struct smk_machine {
     int capability; /* 90: compute capability 9.0 */
     uint32_t multiprocessors;
     size_t shared_bytes_max; /* a block, with opt-in */
+    const struct smk_pace_card
+        *pace; /* of registry/paces.h: the card whose predicted times are weighed; NULL: those that
+                                       * were measured on an H200 */
 } smk_machine;
 
 /* Where the elements of an operand lie: strides in elements. */
@@ -75,7 +78,7 @@ typedef struct smk_plan {
                                         * alone, aligned */
     bool adds_parts;   /* a step adds sums of parts of an element, whose number depends on the shape */
     double efficiency; /* fraction of the row's speed that this shape allows; 0 stands for 1 */
-    double time_us;    /* predicted, on an H200; 0: the row's speed says all that is known */
+    double time_us;    /* predicted; 0: the row's speed says all that is known */
     int64_t tile_rows, tile_columns; /* of the result, that a block makes; 0: the plan does not say */
     int64_t parts;                   /* of a dimension that is summed up, added by different blocks; 0: not said */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of
@@ -90,7 +93,7 @@ smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *
 
 /* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
  * whose plan has the shortest predicted time, with that of copies and repeats for what it does not take; where plans
- * predict none, the one with the highest speed times its plan's
+ * predict none, the one with the highest speed, over its pace on the machine (registry/paces.h), times its plan's
  * efficiency, times the fraction of the multiprocessors that its blocks keep busy. All plans of a family predict a time,
  * or none does. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);

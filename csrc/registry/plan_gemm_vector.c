@@ -1,5 +1,6 @@
 /* The plan of gemm/vector: which operand is the matrix, how its rows lie, and into how many parts k is cut. */
 #include "registry/gemm_model.h"
+#include "registry/paces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,13 +106,19 @@ static double measure_matrix(const smk_request *request, const vector_shape *sha
     return (double)request->item_bytes * (double)shape->rows * (double)shape->k * items;
 }
 
+/* Microseconds in which the memory gives the matrix. */
+static double read_matrix(const smk_request *request, const vector_shape *shape)
+{
+    return measure_matrix(request, shape) / PACE * smk_paces_memory(request->machine);
+}
+
 /* Of a division in which each block of `resident` on a multiprocessor makes so many batches of reads. */
 static double predict(const smk_request *request, const vector_shape *shape, const division *made, double batches,
                       double resident, bool is_odd)
 {
     const double blocks = (double)count_blocks(shape, made) * (double)made->parts.count;
     const double rounds = ceil(blocks / ((double)count_multiprocessors(request) * resident));
-    const double reads = measure_matrix(request, shape) / PACE * (is_odd ? ODD : 1.0) * (double)made->passes;
+    const double reads = read_matrix(request, shape) * (is_odd ? ODD : 1.0) * (double)made->passes;
     const double waits = batches * TURN * rounds;
     return START + (waits > reads ? waits : reads + TURN) + (made->parts.count > 1 ? LAST : 0.0);
 }
@@ -148,7 +155,7 @@ static division divide_staged(const smk_request *request, const vector_shape *sh
     const double work = steps * STAGED_TURN * (1.0 + STAGED_VECTOR * vectors) +
                         GROUP_ROWS * vectors * log2((double)made.lanes) * STAGED_PAIR +
                         STAGE * vectors * (double)made.parts.part_k / STAGED + STAGED_END;
-    const double reads = 1.1 * measure_matrix(request, shape) / PACE;
+    const double reads = 1.1 * read_matrix(request, shape);
     made.time_us = START + (work * rounds > reads ? work * rounds : reads) * (double)made.passes +
                    (made.parts.count > 1 ? LAST : 0.0);
     return made;
@@ -181,7 +188,7 @@ static division divide_staged_across(const smk_request *request, const vector_sh
     const double rounds = ceil(blocks / (double)(count_multiprocessors(request) * STAGED_RESIDENT));
     const double steps = ceil((double)made.parts.part_k / (double)(pack * THREADS / SMK_WARP_SIZE));
     const double work = steps * STAGED_ACROSS * (1.0 + STAGED_ACROSS_VECTOR * (double)made.at_once) * odd * rounds;
-    const double reads = 1.18 * odd * measure_matrix(request, shape) / PACE;
+    const double reads = 1.18 * odd * read_matrix(request, shape);
     made.time_us =
         START + (work > reads ? work : reads) * (double)made.passes + smk_gemm_model_add(request, made.parts.count);
     return made;
@@ -216,8 +223,8 @@ static void add_step(const smk_request *request, const vector_shape *shape, cons
     plan->workspace_bytes = parts > 1 ? (uint64_t)(sums + smk_plan_gemm_parts_bytes(request, made->parts)) : 0;
     plan->takes_layout = true;
     plan->parts = parts;
-    plan->time_us =
-        made->time_us + smk_gemm_model_bytes((double)request->item_bytes * (double)smk_plan_gemm_elements(request));
+    plan->time_us = made->time_us + smk_gemm_model_bytes(request, (double)request->item_bytes *
+                                                                      (double)smk_plan_gemm_elements(request));
 }
 
 smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_error *error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .executed import map_counts
 from .fit import demand_fit
-from .gains import is_conflicted, remove_conflicts
+from .gains import Gains, is_conflicted, remove_conflicts
 from .machine_code import load
 from .model import OWN, time_launch
 from .prediction import Prediction, Term
@@ -40,6 +40,11 @@ def find_machine_code(facts: Mapping[str, Any], card: Card) -> tuple[ExecutedCod
         return map_counts(code, facts["instructions"]), ""
     except (_core.UnsupportedError, _core.InternalError) as error:
         return None, str(error)
+    except _core.BackendError as error:
+        raise _core.BackendError(
+            f"{facts['kernel']} cannot run on {card.name}, which has compute capability "
+            f"{card.compute_capability}: {error}"
+        ) from None
 
 
 def find_place(facts: Mapping[str, Any], *names: str) -> str:
@@ -148,21 +153,38 @@ def say_unknown(
     return tuple(notes), math.hypot(usual, *notes.values())
 
 
+def make_gains(
+    known: Mapping[str, float],
+    timed: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]],
+    card: Card,
+    warm: bool,
+) -> Gains:
+    """The gains, with that of bank conflicts where there are many."""
+    conflicted = [row for row in timed if is_conflicted(row[0])]
+
+    def time_conflicts() -> float:
+        """Milliseconds less without bank conflicts."""
+        saved = 0.0
+        for facts, launch, executed, *_ in conflicted:
+            registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
+            cured = remove_conflicts(facts)
+            saved += launch.ms - time_launch(cured, card, registers or GUESS, executed, warm).ms
+        return saved
+
+    ordered = dict(sorted(known.items(), key=lambda row: -row[1]))
+    return Gains(ordered, "bank conflicts", time_conflicts if conflicted else None)
+
+
 def predict_launches(
     launches: Sequence[Mapping[str, Any]], card: Card, cache: str = "warm"
 ) -> Prediction:
     """The prediction of captured launches."""
     timed = []
-    unconflicted = 0.0  # milliseconds less without bank conflicts
     for facts in launches:
         executed, why = find_machine_code(facts, card)
         registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
         launch = time_launch(facts, card, registers or GUESS, executed, cache == "warm")
         timed.append((facts, launch, executed, why, registers is not None))
-        if is_conflicted(facts):
-            cured = remove_conflicts(facts)
-            cured_launch = time_launch(cured, card, registers or GUESS, executed, cache == "warm")
-            unconflicted += launch.ms - cured_launch.ms
     starts = len(timed) + sum(1 for facts in launches if facts.get("cleared"))
     started = card.launch_us / 1e3 * starts
     time_ms = started + sum(launch.ms for _, launch, *_ in timed)
@@ -170,8 +192,6 @@ def predict_launches(
     names = dict.fromkeys(name for _, launch, *_ in timed for name in launch.parts)
     terms = [Term("launch", float(starts), "launches", None, started)]
     gains = {"launch": started}
-    if unconflicted > 0:
-        gains["bank conflicts"] = unconflicted
     for name in names:
         having = [row for row in timed if name in row[1].parts]
         facts, launch, executed, *_ = max(having, key=lambda row: row[1].parts[name])
@@ -199,7 +219,7 @@ def predict_launches(
         high_ms=time_ms * (1 + width),
         limited_by="launch" if started > 0.5 * time_ms else main.limited_by,
         terms={term.name: term for term in terms},
-        gains=dict(sorted(gains.items(), key=lambda row: -row[1])),
+        gains=make_gains(gains, timed, card, cache == "warm"),
         occupancy=main.occupancy,
         waves=main.rounds,
         notes=notes,

@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator
 
     Place = tuple[str | None, int | None]
 
 BANKED = ("shared.load", "shared.store", "shared.atomic", "async")
 LINE_SECTORS = 4  # of a line of the caches
 CONFLICTED = 0.1  # of the wavefronts: fewer conflicts are not worth a word
+
+
+class Gains(Mapping[str, float]):
+    """Gains, the greatest first; that of other counts, which is timed, is found when it is read.
+
+    known: those that cost nothing. name, find: the other one, and what times it; find is called
+    once at most.
+    """
+
+    def __init__(
+        self, known: Mapping[str, float], name: str = "", find: Callable[[], float] | None = None
+    ) -> None:
+        self._found, self._name, self._find = dict(known), name, find
+
+    def _complete(self) -> dict[str, float]:
+        if self._find is not None:
+            saved, self._find = self._find(), None
+            made = {**self._found, self._name: saved} if saved > 0 else self._found
+            self._found = dict(sorted(made.items(), key=lambda row: -row[1]))
+        return self._found
+
+    def __getitem__(self, name: str) -> float:
+        return self._complete()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._complete())
+
+    def __len__(self) -> int:
+        return len(self._complete())
+
+    def __repr__(self) -> str:
+        return repr(self._complete())
+
+    def __reduce__(self) -> tuple[type[Gains], tuple[dict[str, float]]]:
+        return Gains, (self._complete(),)
 
 
 def count_conflicts(facts: Mapping[str, Any]) -> tuple[float, float]:
@@ -41,7 +77,7 @@ def _change(
     for number, less in changed.items():
         counters = dict(rows[number]["counters"])
         for name, by in less.items():
-            counters[name] -= by
+            counters[name] = counters.get(name, 0) - by
             sums[name] -= by
         rows[number] = {**rows[number], "counters": counters}
     made = {**facts, "counters": sums, "instructions": rows}
@@ -92,3 +128,70 @@ def coalesce(
             lines = min(lines, requests * math.ceil(needed / LINE_SECTORS))
         footprint.append((block, number, *middle, lines, requests, serial, waits))
     return _change(facts, changed, footprint)
+
+
+LOCAL = tuple(f"local.{op}.{unit}" for op in ("load", "store") for unit in ("requests", "sectors"))
+
+
+def remove_local(facts: Mapping[str, Any], places: Collection[Place]) -> dict[str, Any]:
+    """A counted launch whose accesses to local memory, at some lines, are to registers."""
+    changed = {}
+    for number, counters in _list_places(facts, places):
+        less = {name: counters[name] for name in LOCAL if counters.get(name)}
+        if less:
+            changed[number] = less
+    return _change(facts, changed)
+
+
+def widen_reads(
+    facts: Mapping[str, Any], places: Collection[Place], instructions: float, wavefronts: float
+) -> dict[str, Any]:
+    """A counted launch whose reads of shared memory, at some lines, are fewer and wider ones.
+
+    instructions, wavefronts: the shares of them that are left.
+    """
+    left = {"shared.load.instructions": instructions, "shared.load.wavefronts": wavefronts}
+    changed = {
+        number: {name: counters.get(name, 0) * (1 - share) for name, share in left.items()}
+        for number, counters in _list_places(facts, places)
+        if counters.get("shared.load.instructions")
+    }
+    return _change(facts, changed)
+
+
+def merge_atomics(facts: Mapping[str, Any], places: Collection[Place]) -> dict[str, Any]:
+    """A counted launch in which no lanes of a request meet in one address of an atomic, at places.
+
+    On global memory each request has one lane then; in shared memory each instruction one wavefront
+    and no further round of a loop.
+    """
+    changed: dict[int, dict[str, float]] = {}
+    merged: set[int] = set()
+    for number, counters in _list_places(facts, places):
+        rounds = counters.get("shared.atomic.instructions", 0)
+        needed = min(rounds, counters.get("instructions.warp", 0))
+        if rounds:
+            changed[number] = {
+                "shared.atomic.instructions": rounds - needed,
+                "shared.atomic.wavefronts": counters["shared.atomic.wavefronts"] - needed,
+            }
+        requests = counters.get("global.atomic.requests", 0)
+        if requests:
+            width = 8 if "64" in facts["instructions"][number]["ptx"] else 4
+            less = changed.setdefault(number, {})
+            for unit, needed in (("sectors", requests), ("bytes", width * requests)):
+                name = f"global.atomic.{unit}"
+                less[name] = max(0.0, counters.get(name, 0) - needed)
+            merged.add(number)
+    footprint = []
+    for row in facts.get("footprint", ()):
+        block, number, *middle, lines, requests, serial, waits = row
+        if number in merged:
+            lines, serial = min(lines, requests), min(serial, requests)
+        footprint.append((block, number, *middle, lines, requests, serial, waits))
+    return _change(facts, changed, footprint)
+
+
+def free_shared_memory(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """A counted launch whose shared memory keeps no block off a multiprocessor."""
+    return {**facts, "shared_bytes": 0}

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NO_BARRIER = 7
+# What ptxas says of an instruction that an architecture does not have.
+NEEDED = re.compile(r"(?:Feature|Instruction|Modifier) '([^']+)'.* requires \.target sm_(\d+)")
 TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)([af]?)", re.MULTILINE)
 LABEL = re.compile(r"(\.L_[\w.]+|\$[\w$.]+):")
 POSITION = re.compile(r'//## File "ptx", line (\d+)')
@@ -136,7 +138,7 @@ def load(ptx: str, entry: str, architecture: str) -> MachineCode:
 
     That of kernels of the package is carried along (`carried`); of others ptxas and nvdisasm make
     it. Raises UnsupportedError, which says what to install, where one of them is missing, and where
-    ptxas refuses the PTX for that architecture.
+    ptxas refuses the PTX for that architecture; BackendError where that lacks an instruction.
     """
     return _load(ptx, entry, choose_target(ptx, architecture))
 
@@ -151,6 +153,20 @@ def choose_target(ptx: str, architecture: str) -> str:
     if found and found[2] and found[1] == architecture:
         return architecture + found[2]
     return architecture
+
+
+def retarget(ptx: str, target: str) -> str:
+    """The PTX for that architecture, where it names a newer one: compilers name the one they know.
+
+    ptxas refuses what the older architecture does not have.
+
+    >>> retarget(".version 9.0\\n.target sm_90\\n", "75").splitlines()[1]
+    '.target sm_75'
+    """
+    found = TARGET.search(ptx)
+    if found is None or found[2] or int(found[1]) <= int(target.rstrip("af")):
+        return ptx
+    return f"{ptx[: found.start(1)]}{target.rstrip('af')}{ptx[found.end(1) :]}"
 
 
 @functools.lru_cache(maxsize=32)
@@ -182,6 +198,11 @@ def run_tool(*command: str | Path) -> str:
         return text
     said = next((line for line in text.splitlines() if "error" in line or "fatal" in line), text)
     name = Path(command[0]).name
+    needed = NEEDED.search(said)
+    if needed is not None:
+        raise _core.BackendError(
+            f"it needs compute capability {needed[2][:-1]}.{needed[2][-1]}, for {needed[1]}"
+        )
     raise _core.UnsupportedError(f"{name} makes no machine code of this PTX: {said.strip()[:300]}")
 
 
@@ -202,7 +223,7 @@ def disassemble(ptx: str, entry: str, target: str) -> str:
     ptxas, nvdisasm = demand_tools(entry, target)
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
         text, image = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
-        text.write_text(with_own_lines(ptx), encoding="utf-8")
+        text.write_text(with_own_lines(retarget(ptx, target)), encoding="utf-8")
         run_tool(ptxas, f"-arch=sm_{target}", "-lineinfo", "-e", entry, text, "-o", image)
         return run_tool(nvdisasm, "-c", "-g", "-hex", image)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core, _progress
 from .cards import find_card
+from .planning import plan_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,8 @@ def predict(
 ) -> Prediction:
     """Predict what a call would take on a card, term by term, without the card.
 
-    The call runs on the simulator, and its counts, the kernel's machine code and the rates of the
+    The call is planned for the card, as variant="auto" is chosen there, and runs on the simulator.
+    Its counts, the kernel's machine code and the rates of the
     card give the time of each launch. What copies between host and card take is not in it.
 
     Parameters
@@ -81,7 +83,7 @@ def predict(
         raise _core.ArgumentError(f"cache is {cache!r}; accepted are 'warm' and 'cold'")
     card = find_card(device)
     number = 0 if blocks is None else blocks
-    with _progress.operation("predict"):
+    with _progress.operation("predict"), plan_for(card):
         _, launches = _core._capture("profile", function, args, kwargs, number, True)
     from .forecast import predict_captured  # slow to import: not all callers predict
 

@@ -82,9 +82,9 @@ def explain(report: Report) -> list[Advice]:
     "redundant_barrier", "local_memory", "register_spill", "constant_memory", "private_array" and
     "atomic_contention". Private arrays and idle lanes come first, then what wastes most, then what
     is often cheap. Empty where the counters show nothing wrong. After report.time(card) the texts
-    on bank conflicts and on accesses that are not coalesced also say what would be saved on that
-    card, by prediction: with these wavefronts or sectors gone, and all else the same. Spills are
-    known where ptxas is found, or NVRTC for CUDA C.
+    on bank conflicts, padding, accesses that are not coalesced, local memory, atomics and occupancy
+    also say what would be saved on that card, by prediction: with what they are about gone, and all
+    else the same. Spills are known where ptxas is found, or NVRTC for CUDA C.
 
     Raises
     ------

@@ -6,7 +6,14 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ..predict.forecast import predict_captured
-from ..predict.gains import coalesce, remove_conflicts
+from ..predict.gains import (
+    coalesce,
+    free_shared_memory,
+    merge_atomics,
+    remove_conflicts,
+    remove_local,
+    widen_reads,
+)
 from ..predict.prediction import write_time
 
 if TYPE_CHECKING:
@@ -18,6 +25,8 @@ if TYPE_CHECKING:
     Facts = Mapping[str, Any]
 
 NEEDED = "expected sectors per request"
+PADDED, FUSED = (f"wavefronts of 16 bytes a lane, {word}" for word in ("padded", "not padded"))
+WIDTH = "bytes a lane and load"
 LEAST = 0.02  # of the time: less is called little
 
 
@@ -29,6 +38,15 @@ def cure(facts: Facts, advice: Advice) -> Facts | None:
         for op in ("load", "store", "atomic"):
             if f"global.{op}.requests" in advice.evidence:
                 return coalesce(facts, advice.lines, op, advice.evidence[NEEDED])
+    if advice.kind == "padding" and FUSED in advice.evidence:
+        told = advice.evidence
+        return widen_reads(facts, advice.lines, told[WIDTH] / 16, told[FUSED] / told[PADDED])
+    if advice.kind == "local_memory":
+        return remove_local(facts, advice.lines)
+    if advice.kind == "atomic_contention":
+        return merge_atomics(facts, advice.lines)
+    if advice.kind == "occupancy":
+        return free_shared_memory(facts) if facts["kernel"] == advice.subject else facts
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypeAlias
 
+    from ..predict import Card
+
     Launched: TypeAlias = tuple[str, tuple[int, int, int], tuple[int, int, int], int]
 
 HEADINGS = ("variant", "predicted", "tile", "parts", "kernels", "blocks", "workspace")
 NUMBERS = (1, 3, 5, 6)
 UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
 MEASURED = "9.0"  # the compute capability of the card whose speeds and times are weighed
+MACHINES = ("sim", "cuda")  # how texts begin that name a machine of this computer, not a card
 SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -50,7 +54,8 @@ class Candidate:
     refusal : str or None
         Why the variant cannot run the call; what follows is then empty.
     time_us : float or None
-        Predicted for an H200: of all launches, and of copies of operands that come before them.
+        Predicted for an H200, or for the card that Choice.predicted_for names: of all launches, and
+        of copies of operands that come before them.
         None where the family's kernels are compared by their speed alone.
     speed : float
         The greatest is taken.
@@ -131,8 +136,10 @@ class Choice:
     multiprocessors : int
         Of the machine.
     is_measured : bool
-        Whether what is weighed was measured on a card of its compute capability; else the order is
-        that of an H200, and smemkit.rank predicts another one.
+        Whether what is weighed was measured on a card of its compute capability.
+    predicted_for : str or None
+        Where it was not, the card whose predicted times are weighed: the machine's, or one like it.
+        None where the order is that of an H200.
     variant : str or None
         The name of the one that is taken; None where every variant refuses the call.
     candidates : tuple of Candidate
@@ -156,6 +163,7 @@ class Choice:
     backend: str
     compute_capability: str
     multiprocessors: int
+    predicted_for: str | None
     variant: str | None
     candidates: tuple[Candidate, ...]
 
@@ -165,6 +173,7 @@ class Choice:
         self.flops, self.backend = facts["flops"], facts["backend"]
         self.compute_capability = f"{facts['capability'] // 10}.{facts['capability'] % 10}"
         self.multiprocessors, self.variant = facts["multiprocessors"], facts["taken"]
+        self.predicted_for = facts["card"]
         found = [Candidate(**row) for row in facts["candidates"]]
         self.candidates = tuple(sorted(found, key=lambda one: -one.speed))
 
@@ -188,6 +197,7 @@ class Choice:
             "compute_capability": self.compute_capability,
             "multiprocessors": self.multiprocessors,
             "is_measured": self.is_measured,
+            "predicted_for": self.predicted_for,
         }
         candidates = [dataclasses.asdict(one) for one in self.candidates]
         return {
@@ -215,19 +225,26 @@ class Choice:
             return
         first = weighed[0]
         yield f"{first.variant}: {first.summary}."
-        if not self.is_measured:
+        where = "an H200"
+        if self.predicted_for is not None:
+            where = self.predicted_for
             yield (
-                f"No kernel was measured on compute capability {self.compute_capability}, so the "
-                f"order of an H200 is taken. smemkit.rank(smemkit.{self.family}, ..., device=...) "
-                "predicts the order on a card by its name; a call does not, because that takes "
-                "seconds."
+                f"No kernel was measured on compute capability {self.compute_capability}: the "
+                f"times of an H200 are weighed with what smemkit.predict says of {where} beside "
+                f"it, for large arrays. smemkit.rank(smemkit.{self.family}, ..., device=...) "
+                "predicts this call with each variant, which takes seconds."
+            )
+        elif not self.is_measured:
+            yield (
+                f"No kernel was measured on compute capability {self.compute_capability}, and no "
+                "card like it is in the table of predictions, so the order of an H200 is taken."
             )
         if first.time_us is None:
-            yield "Kernels are compared by their speed on an H200 and by how many blocks they have."
+            yield f"Kernels are compared by their speed on {where} and by how many blocks they have."
             return
         yield (
-            "Times are predicted for an H200: launches, rounds of blocks over the multiprocessors, "
-            "and bytes."
+            f"Times are predicted for {where}: launches, rounds of blocks over the "
+            "multiprocessors, and bytes."
         )
         if len(weighed) > 1 and weighed[1].time_us is not None:
             ratio = weighed[1].time_us / first.time_us
@@ -267,7 +284,8 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     function : callable
         A function of a kernel family: smemkit.gemm, smemkit.reduce, ...
     *args, **keywords
-        Of the call.
+        Of the call. device= may also name a card that is not here, as smemkit.card takes it: then
+        the answer is for that card.
 
     Shapes
     ------
@@ -293,6 +311,8 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     >>> choice = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")
     >>> choice.variant, choice["register_2d"].tile
     ('tuned', (128, 128))
+    >>> smemkit.explain_choice(smemkit.gemm, a, b, device="rtx 3060").variant
+    'warp_tiled'
     """
     name = getattr(function, "__name__", "")
     if name not in _core.families() or function is not getattr(_core, name, None):
@@ -300,4 +320,24 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
             "explain_choice takes a function of a kernel family that is one call of a kernel, such "
             f"as smemkit.gemm, not {function!r}"
         )
-    return Choice(_core._explain_choice(name, *args, **keywords))
+    card = _find_card(keywords.get("device"))
+    if card is None:
+        return Choice(_core._explain_choice(name, *args, **keywords))
+    from ..predict.planning import plan_for
+
+    if keywords.get("backend", "sim") != "sim":
+        raise _core.ArgumentError(
+            f"device names {card.name}, which is planned for on the simulator: leave backend= out"
+        )
+    words = {**keywords, "device": None, "backend": "sim"}
+    with plan_for(card):
+        return Choice(_core._explain_choice(name, *args, **words))
+
+
+def _find_card(device: Any) -> Card | None:
+    """The card that a keyword device names; None where it is a machine of this computer, or None."""
+    from ..predict.cards import Card, find_card
+
+    if isinstance(device, str) and device.partition(":")[0] in MACHINES:
+        return None
+    return find_card(device) if isinstance(device, str | os.PathLike | Card) else None

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "gpu/gpu.h"
+#include "registry/paces.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -59,12 +60,13 @@ static smk_status parameters(smk_backend_code *code, const char *entry, size_t r
 /* Properties of each device, asked for once. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
-    enum { DEVICES_MAX = 64 };
+    enum { DEVICES_MAX = 64, NAME_BYTES = 256 };
     static struct {
         smk_machine machine;
         atomic_int state; /* 0: not asked for yet; 1: being written; 2: known */
     } devices[DEVICES_MAX];
     static _Thread_local smk_machine created;
+    char name[NAME_BYTES] = "";
     int device = 0, capability = 0, multiprocessors = 0, expected = 0;
     uint64_t shared_bytes_max = 0;
     smk_status status = smk_context_current(&device, error);
@@ -78,7 +80,16 @@ static smk_status describe_machine(const smk_machine **machine, smk_error *error
     if (status != SMK_OK) {
         return status;
     }
-    created = (smk_machine){capability, (uint32_t)multiprocessors, (size_t)shared_bytes_max};
+    if (smk_paces_needed(capability)) {
+        status = smk_context_name(device, name, sizeof name, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    created = (smk_machine){.capability = capability,
+                            .multiprocessors = (uint32_t)multiprocessors,
+                            .shared_bytes_max = (size_t)shared_bytes_max,
+                            .pace = smk_paces_find(name, capability, (uint32_t)multiprocessors)};
     *machine = &created;
     if (device < DEVICES_MAX && atomic_compare_exchange_strong(&devices[device].state, &expected, 1)) {
         devices[device].machine = created;

@@ -158,14 +158,31 @@ static uint32_t count_multiprocessors(void)
     return count > 0 && count <= MULTIPROCESSORS_MOST ? (uint32_t)count : MULTIPROCESSORS;
 }
 
-/* The simulated machine is an H200: its counts are those of one. */
+static _Thread_local struct {
+    bool is_other; /* than an H200 */
+    smk_machine machine;
+} simulated;
+
+void smk_backend_sim_pretend(const smk_machine *machine)
+{
+    simulated.is_other = machine != NULL;
+    simulated.machine = machine != NULL ? *machine : (smk_machine){.capability = 0};
+}
+
+const smk_machine *smk_backend_sim_pretended(void)
+{
+    return simulated.is_other ? &simulated.machine : NULL;
+}
+
+/* The simulated machine is an H200, with its counts, unless the thread plans for another one. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
-    static _Thread_local smk_machine simulated;
     (void)error;
-    simulated = (smk_machine){
-        .capability = 90, .multiprocessors = count_multiprocessors(), .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
-    *machine = &simulated;
+    if (!simulated.is_other) {
+        simulated.machine = (smk_machine){
+            .capability = 90, .multiprocessors = count_multiprocessors(), .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
+    }
+    *machine = &simulated.machine;
     return SMK_OK;
 }
 

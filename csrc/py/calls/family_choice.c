@@ -5,6 +5,8 @@
 #include "py/dict.h"
 #include "py/error.h"
 
+#include "registry/paces.h"
+
 #include <string.h>
 
 /* (kernel, grid, block, dynamic shared memory) of each launch. */
@@ -122,6 +124,9 @@ PyObject *smk_family_choice_describe(smk_family_call *call)
         smk_dict_set(made, "backend", PyUnicode_FromString(call->backend->name)) < 0 ||
         smk_dict_set(made, "capability", PyLong_FromLong(call->machine->capability)) < 0 ||
         smk_dict_set(made, "multiprocessors", PyLong_FromUnsignedLong(call->machine->multiprocessors)) < 0 ||
+        smk_dict_set(made, "card",
+                     call->machine->pace == NULL ? Py_NewRef(Py_None)
+                                                 : PyUnicode_FromString(call->machine->pace->name)) < 0 ||
         smk_dict_set(made, "taken", taken == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(taken->name)) < 0 ||
         smk_dict_set(made, "candidates", Py_NewRef(candidates)) < 0) {
         Py_CLEAR(made);

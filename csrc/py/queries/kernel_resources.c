@@ -424,7 +424,7 @@ static uint64_t plan_bytes(const smk_kernel_resources *resources)
     if (choice[0] != '\0' && !is_choice(family->name, choice)) {
         return 0;
     }
-    const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, 1, SIZE_MAX};
+    const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, 1, SIZE_MAX, NULL};
     const smk_request request = {
         .family = family,
         .variant = variant,

@@ -1,0 +1,230 @@
+"""The table of paces: how long each kernel that "auto" may take would take on cards beside an H200.
+
+    python tests/run.py predict.paces              # makes csrc/registry/paces.def anew, in minutes
+    python tests/run.py predict.paces --check      # says which numbers are no longer those
+
+A pace is the predicted time of a large call on a card over that on the H200, times the card's share
+of the H200's multiprocessors: how many times as long one of its multiprocessors takes for the same
+work. The calls are planned for an H200; those of gemm, whose kernels differ in the shared memory that
+they need, for each architecture, with as many multiprocessors.
+"""
+
+import argparse
+import concurrent.futures
+import sys
+from pathlib import Path
+
+import numpy
+
+import smemkit
+from smemkit import _core
+from smemkit.bench.workloads import make_workload
+from smemkit.predict.fit import demand_fit, read_capability
+from smemkit.predict.forecast import predict_launches
+from smemkit.predict.predict_call import BLOCKS
+
+TABLE = Path(__file__).resolve().parents[2] / "csrc" / "registry" / "paces.def"
+MULTIPROCESSORS = 132  # of an H200
+MEASURED = 9.0  # compute capability whose kernels were measured
+TYPES = {
+    "bits8": "uint8",
+    "bits16": "uint16",
+    "bits32": "float32",
+    "bits64": "float64",
+    "bits128": "complex128",
+    "tf32": "float32",
+}
+ONE = ("bits64", "bits128", "float64", "int64")  # types of which half as many elements are taken
+# Shapes that fill all cards and no cache; of float64 half as long in the first dimension.
+SHAPES = {
+    "gemm": (4096, 4096, 4096),
+    "transpose": (8192, 8192),
+    "vector_add": (1 << 25,),
+    "gather": (1 << 24, 1 << 24),
+    "reduce": (1 << 26,),
+    "reduce_axis": (8192, 8192, 1),
+    "scan": (1 << 25,),
+    "dot": (1 << 25,),
+    "smooth": (1 << 25,),
+    "conv2d": (4096, 4096, 5, 5),
+    "histogram": (1 << 25, 257, 256),
+    "histogram_weighted": (1 << 24, 257, 256),
+}
+# Of these variants, shapes for which they are made.
+OWN_SHAPES = {
+    ("gemm", "vector"): (16384, 8192, 1),
+    ("gemm", "short_k"): (8192, 4, 8192),
+    ("reduce_axis", "thread"): (1, 64, 1 << 20),
+    ("reduce_axis", "strip"): (1, 1 << 23, 8),
+    ("reduce_axis", "panel"): (1, 8192, 8192),
+}
+FIRST = ("float32", "bits32", "uint8")  # types that come first, where time is short
+SORTED = (2048, 1024)  # rows by their length
+HEAD = """\
+/* Paces: how long kernels take on cards on which nobody has measured them, by the predictions of smemkit.predict.
+ * Made by `python tests/run.py predict.paces`, not by hand.
+ *
+ * SMK_PACE_CARD(name, capability, is_geforce, multiprocessors, memory)
+ *   memory   how many times as long as an H200's memory it takes for a byte
+ * SMK_PACE(family, variant, type, ...)   a row of variants.def that "auto" may take, and one of its types
+ *   ...      for each card, in their order, how many times as long as one of an H200 a multiprocessor takes for the same
+ *            work; 0 where the card cannot run it
+ */
+"""
+
+
+def list_cards():
+    """The cards of another architecture than the one that was measured."""
+    known = [smemkit.card(name) for name in smemkit.cards()]
+    return [card for card in known if read_capability(card.compute_capability)[0] != int(MEASURED)]
+
+
+def list_rows():
+    """(family, variant, type) of all that "auto" may take."""
+    return [
+        (family, name, kind)
+        for family in _core.families()
+        for name, facts in _core.variants(family).items()
+        if facts["auto"]
+        for kind in facts["dtypes"]
+    ]
+
+
+def capture(family, variant, kind, capability="9.0"):
+    """The counted launches of a large call, planned for a compute capability."""
+    major, minor = read_capability(capability)
+    before = _core._plan_for((None, 10 * major + minor, MULTIPROCESSORS))
+    try:
+        return capture_planned(family, variant, kind)
+    finally:
+        _core._plan_for(before)
+
+
+def capture_planned(family, variant, kind):
+    """The counted launches of a large call, planned for the present machine."""
+    dtype = TYPES.get(kind, kind)
+    words = {"variant": variant, "backend": "sim"}
+    if family == "sort":
+        rows = numpy.random.default_rng(1).integers(0, 1 << 20, SORTED).astype(dtype)
+        return _core._capture("profile", smemkit.sort, (rows,), words, BLOCKS, True)[1]
+    shape = OWN_SHAPES.get((family, variant), SHAPES[family])
+    if kind in ONE and family != "gemm":
+        shape = (max(1, shape[0] // 2), *shape[1:])
+    parameters = {"precision": "tf32"} if kind == "tf32" else {}
+    case = make_workload(family, shape, dtype, parameters)
+    inputs = case.make_inputs(numpy.random.default_rng(1))
+    out = numpy.empty(case.result_shape, case.result_dtype)
+    call = (lambda: case.call(inputs, out, variant), (), {})
+    return _core._capture("profile", *call, BLOCKS, True)[1]
+
+
+def find_paces(row):
+    """{name of a card: the pace of a row on it}, of the cards that can run it."""
+    base, found = smemkit.card("h200"), {}
+    counted = {base.compute_capability: capture(*row)}
+    usual = counted[base.compute_capability]
+    measured = predict_launches(usual, base).time_ms
+    needed = read_capability(_core.variants(row[0])[row[1]]["compute_capability"])
+    for card in list_cards():
+        if read_capability(card.compute_capability) < needed:
+            continue
+        try:
+            if row[0] == "gemm" and card.compute_capability not in counted:
+                counted[card.compute_capability] = capture(*row, card.compute_capability)
+            launches = counted.get(card.compute_capability, usual)
+            for launch in launches:
+                demand_fit(launch, card)
+        except smemkit.Error:
+            continue
+        share = card.multiprocessors / base.multiprocessors
+        found[card.name] = predict_launches(launches, card).time_ms / measured * share
+    return found
+
+
+def write_number(value):
+    """Three digits: what is known is less.
+
+    >>> write_number(1.23456), write_number(0), write_number(12)
+    ('1.23F', '0', '12.0F')
+    """
+    return f"{float(f'{value:.3g}')}F" if value else "0"
+
+
+def write_card(card):
+    """The row of a card."""
+    base = smemkit.card("h200")
+    memory = base.dram_gbs * base.dram_share / (card.dram_gbs * card.dram_share)
+    major, minor = read_capability(card.compute_capability)
+    is_geforce = "true" if card.matrix_share < 1 else "false"
+    return (
+        f'SMK_PACE_CARD("{card.name}", {10 * major + minor}, {is_geforce}, '
+        f"{card.multiprocessors:.0f}, {memory:.3g})"
+    )
+
+
+def write_table(paces):
+    """The text of the table, of {row: {name of a card: pace}}."""
+    cards = list_cards()
+    lines = [write_card(card) for card in cards]
+    for row, found in paces.items():
+        numbers = ", ".join(write_number(found.get(card.name, 0)) for card in cards)
+        lines.append(f"SMK_PACE({', '.join(row)}, {numbers})")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def read_table(text):
+    """{row: {name of a card: pace}} of the text."""
+    names, paces = [], {}
+    for line in text.splitlines():
+        head, _, rest = line.partition("(")
+        cells = [cell.strip() for cell in rest.removesuffix(")").split(",")]
+        if head == "SMK_PACE_CARD":
+            names.append(cells[0].strip('"'))
+        elif head == "SMK_PACE":
+            numbers = (float(cell.removesuffix("F")) for cell in cells[3:])
+            found = dict(zip(names, numbers, strict=True))
+            paces[tuple(cells[:3])] = {name: pace for name, pace in found.items() if pace}
+    return paces
+
+
+def find_changes(known, made, least=0.05):
+    """(row, card, number of the table, number of now) of those that differ by more than a part."""
+    for row, found in made.items():
+        old = known.get(row, {})
+        for name in {*found, *old}:
+            was, now = old.get(name, 0.0), found.get(name, 0.0)
+            if abs(was - now) > least * max(was, now):
+                yield row, name, was, now
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", default="", help="only of families that begin so")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 where some differ")
+    parser.add_argument("--missing", action="store_true", help="only rows that are not there")
+    parser.add_argument("--workers", type=int, default=2)
+    chosen = parser.parse_args()
+    known = read_table(TABLE.read_text(encoding="utf-8"))
+    made = dict(known)
+    rows = list_rows()
+    wanted = [row for row in rows if row[0].startswith(chosen.rows)]
+    wanted = [row for row in wanted if not (chosen.missing and row in known)]
+    wanted.sort(key=lambda row: row[2] not in FIRST)
+    with concurrent.futures.ProcessPoolExecutor(chosen.workers) as pool:
+        for row, found in zip(wanted, pool.map(find_paces, wanted), strict=True):
+            made[row] = found
+            numbers = " ".join(f"{name} {pace:.2f}" for name, pace in found.items())
+            print(f"{' '.join(row)}: {numbers}", flush=True)
+            if not chosen.check:
+                text = write_table({row: made[row] for row in rows if row in made})
+                TABLE.write_text(text, encoding="utf-8")
+    if chosen.check:
+        changes = list(find_changes(known, {row: made[row] for row in wanted}))
+        for row, name, was, now in changes:
+            print(f"{' '.join(row)} on {name}: {was:.3g} in the table, now {now:.3g}")
+        return int(bool(changes))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
