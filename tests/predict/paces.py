@@ -5,8 +5,7 @@
 
 A pace is the predicted time of a large call on a card over that on the H200, times the card's share
 of the H200's multiprocessors: how many times as long one of its multiprocessors takes for the same
-work. The calls are planned for an H200; those of gemm, whose kernels differ in the shared memory that
-they need, for each architecture, with as many multiprocessors.
+work. The calls are planned for each architecture, with as many multiprocessors as an H200 has.
 """
 
 import argparse
@@ -38,11 +37,11 @@ ONE = ("bits64", "bits128", "float64", "int64")  # types of which half as many e
 # Shapes that fill all cards and no cache; of float64 half as long in the first dimension.
 SHAPES = {
     "gemm": (4096, 4096, 4096),
-    "transpose": (8192, 8192),
+    "transpose": (4096, 8192),
     "vector_add": (1 << 25,),
     "gather": (1 << 24, 1 << 24),
-    "reduce": (1 << 26,),
-    "reduce_axis": (8192, 8192, 1),
+    "reduce": (1 << 25,),
+    "reduce_axis": (4096, 8192, 1),
     "scan": (1 << 25,),
     "dot": (1 << 25,),
     "smooth": (1 << 25,),
@@ -54,9 +53,9 @@ SHAPES = {
 OWN_SHAPES = {
     ("gemm", "vector"): (16384, 8192, 1),
     ("gemm", "short_k"): (8192, 4, 8192),
-    ("reduce_axis", "thread"): (1, 64, 1 << 20),
-    ("reduce_axis", "strip"): (1, 1 << 23, 8),
-    ("reduce_axis", "panel"): (1, 8192, 8192),
+    ("reduce_axis", "thread"): (1, 64, 1 << 19),
+    ("reduce_axis", "strip"): (1, 1 << 22, 8),
+    ("reduce_axis", "panel"): (1, 4096, 8192),
 }
 FIRST = ("float32", "bits32", "uint8")  # types that come first, where time is short
 SORTED = (2048, 1024)  # rows by their length
@@ -90,48 +89,53 @@ def list_rows():
     ]
 
 
-def capture(family, variant, kind, capability="9.0"):
-    """The counted launches of a large call, planned for a compute capability."""
-    major, minor = read_capability(capability)
-    before = _core._plan_for((None, 10 * major + minor, MULTIPROCESSORS))
-    try:
-        return capture_planned(family, variant, kind)
-    finally:
-        _core._plan_for(before)
+class Call:
+    """A large call, as a variant makes it."""
 
+    def __init__(self, family, variant, kind):
+        self.family, self.variant, self.counted = family, variant, {}
+        dtype = TYPES.get(kind, kind)
+        if family == "sort":
+            rows = numpy.random.default_rng(1).integers(0, 1 << 20, SORTED).astype(dtype)
+            self.inputs, self.words = (rows,), {}
+            return
+        shape = OWN_SHAPES.get((family, variant), SHAPES[family])
+        if kind in ONE and family != "gemm":
+            shape = (max(1, shape[0] // 2), *shape[1:])
+        parameters = {"precision": "tf32"} if kind == "tf32" else {}
+        case = make_workload(family, shape, dtype, parameters)
+        self.inputs = case.make_inputs(numpy.random.default_rng(1))
+        self.words = {**case.keywords, "out": numpy.empty(case.result_shape, case.result_dtype)}
 
-def capture_planned(family, variant, kind):
-    """The counted launches of a large call, planned for the present machine."""
-    dtype = TYPES.get(kind, kind)
-    words = {"variant": variant, "backend": "sim"}
-    if family == "sort":
-        rows = numpy.random.default_rng(1).integers(0, 1 << 20, SORTED).astype(dtype)
-        return _core._capture("profile", smemkit.sort, (rows,), words, BLOCKS, True)[1]
-    shape = OWN_SHAPES.get((family, variant), SHAPES[family])
-    if kind in ONE and family != "gemm":
-        shape = (max(1, shape[0] // 2), *shape[1:])
-    parameters = {"precision": "tf32"} if kind == "tf32" else {}
-    case = make_workload(family, shape, dtype, parameters)
-    inputs = case.make_inputs(numpy.random.default_rng(1))
-    out = numpy.empty(case.result_shape, case.result_dtype)
-    call = (lambda: case.call(inputs, out, variant), (), {})
-    return _core._capture("profile", *call, BLOCKS, True)[1]
+    def capture(self, capability):
+        """The counted launches, planned for a compute capability, or as they are for another."""
+        major, minor = read_capability(capability)
+        before = _core._plan_for((None, 10 * major + minor, MULTIPROCESSORS))
+        words = {**self.words, "backend": "sim"}
+        try:
+            facts = _core._explain_choice(self.family, *self.inputs, **words)
+            rows = {row["variant"]: row for row in facts["candidates"]}
+            plan = str(rows[self.variant]["launches"])
+            if plan not in self.counted:
+                words["variant"] = self.variant
+                function = getattr(_core, self.family)
+                found = _core._capture("profile", function, self.inputs, words, BLOCKS, True)
+                self.counted[plan] = found[1]
+        finally:
+            _core._plan_for(before)
+        return self.counted[plan]
 
 
 def find_paces(row):
     """{name of a card: the pace of a row on it}, of the cards that can run it."""
-    base, found = smemkit.card("h200"), {}
-    counted = {base.compute_capability: capture(*row)}
-    usual = counted[base.compute_capability]
-    measured = predict_launches(usual, base).time_ms
+    call, base, found = Call(*row), smemkit.card("h200"), {}
+    measured = predict_launches(call.capture(base.compute_capability), base).time_ms
     needed = read_capability(_core.variants(row[0])[row[1]]["compute_capability"])
     for card in list_cards():
         if read_capability(card.compute_capability) < needed:
             continue
         try:
-            if row[0] == "gemm" and card.compute_capability not in counted:
-                counted[card.compute_capability] = capture(*row, card.compute_capability)
-            launches = counted.get(card.compute_capability, usual)
+            launches = call.capture(card.compute_capability)
             for launch in launches:
                 demand_fit(launch, card)
         except smemkit.Error:
