@@ -1,6 +1,6 @@
 #include "registry/gemm_model.h"
 
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,14 +54,14 @@ enum { PARTS_MOST = 256, PART_LEAST = 32, BLOCKS_MOST = 8 };
 
 double smk_gemm_model_bytes(const smk_request *request, double bytes)
 {
-    return bytes / MEMORY_PACE * smk_paces_memory(request->machine);
+    return bytes / MEMORY_PACE * smk_slowdowns_memory(request->machine);
 }
 
 double smk_gemm_model_add(const smk_request *request, int64_t parts)
 {
     const double elements = (double)smk_plan_gemm_elements(request);
     const double bytes = 2.0 * (double)parts * elements * (double)request->item_bytes;
-    return parts == 1 ? 0.0 : ADD_START + bytes / CACHE_PACE * smk_paces_memory(request->machine);
+    return parts == 1 ? 0.0 : ADD_START + bytes / CACHE_PACE * smk_slowdowns_memory(request->machine);
 }
 
 static double count_multiprocessors(const smk_request *request)
@@ -77,8 +77,8 @@ double smk_gemm_model_rate(const smk_request *request, int64_t blocks, double ef
     const double elements = (double)smk_plan_gemm_elements(request), k = (double)d[SMK_GEMM_K];
     const double rate = PRODUCTS * request->variant->speed * (request->item_bytes < sizeof(double) ? 1.0 : DOUBLES);
     const smk_machine *machine = request->machine;
-    const double pace = smk_paces_variant(machine, request->variant, request->type);
-    const double slower = machine->pace == NULL ? 1.0 : pace * MULTIPROCESSORS / count;
+    const double slowdown = smk_slowdowns_variant(machine, request->variant, request->type);
+    const double slower = machine->slowdown == NULL ? 1.0 : slowdown * MULTIPROCESSORS / count;
     const double work = elements * k / (rate * use * efficiency) * slower;
     return START + work + STEP * k + WRITES * smk_gemm_model_bytes(request, elements * (double)request->item_bytes);
 }
@@ -104,14 +104,14 @@ static int64_t count_resident(const smk_request *request, const smk_gemm_tile *t
     enum { RESERVED = 1024 }; /* bytes that the driver takes of each block, and that a block alone cannot have */
     const size_t bytes = request->machine->shared_bytes_max,
                  room = (bytes + RESERVED) / (tile->shared_bytes + RESERVED);
-    const bool is_less = request->machine->pace != NULL && (int64_t)room < tile->resident;
+    const bool is_less = request->machine->slowdown != NULL && (int64_t)room < tile->resident;
     return !is_less ? tile->resident : room > 1 ? (int64_t)room : 1;
 }
 
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
  * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes. `pace`
  * is that of the variant on the machine. */
-static double predict(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts, double pace)
+static double predict(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts, double slowdown)
 {
     const int64_t *d = request->dimensions, m = d[SMK_GEMM_M], k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];
     const double count = count_multiprocessors(request), resident = (double)count_resident(request, tile);
@@ -124,8 +124,8 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double odd = (tile->odd_a * smk_gemm_model_odd(s.a_row * words, s.a_col) * (double)tile->rows +
                         tile->odd_b * smk_gemm_model_odd(s.b_row * words, s.b_col) * (double)tile->columns) /
                        (double)(tile->rows + tile->columns);
-    const double alone = pace * steps * tile->alone * (1.0 + odd) * rounds;
-    const double busy = pace * steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
+    const double alone = slowdown * steps * tile->alone * (1.0 + odd) * rounds;
+    const double busy = slowdown * steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
     const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
     const double read =
         smk_gemm_model_bytes(request, smk_gemm_model_read(request)) * (tile->last > 0 ? FMA_READS : 1.0);
@@ -133,18 +133,18 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
-    const double add = tile->last > 0 && parts.count > 1 ? tile->last + pace * all * tile->each * tiles_each + clear
+    const double add = tile->last > 0 && parts.count > 1 ? tile->last + slowdown * all * tile->each * tiles_each + clear
                                                          : smk_gemm_model_add(request, parts.count);
     return tile->start + (slower > read ? slower : read) +
-           pace * tile->end * (rounds > each / resident ? rounds : each / resident) +
+           slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
            smk_gemm_model_bytes(request, item * elements) + add;
 }
 
-static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step, double pace,
-                      smk_gemm_choice *best)
+static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step,
+                      double slowdown, smk_gemm_choice *best)
 {
     const smk_gemm_parts parts = smk_plan_gemm_cut(request, 1, wanted, PART_LEAST, step > 0 ? step : tile->depth);
-    const double time_us = predict(request, tile, parts, pace);
+    const double time_us = predict(request, tile, parts, slowdown);
     if (best->tile == NULL || time_us < best->time_us) {
         *best = (smk_gemm_choice){tile, parts, time_us};
     }
@@ -153,7 +153,7 @@ static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
 {
     const int64_t *d = request->dimensions, most = (int64_t)request->machine->multiprocessors * BLOCKS_MOST;
-    const double pace = smk_paces_variant(request->machine, request->variant, request->type);
+    const double slowdown = smk_slowdowns_variant(request->machine, request->variant, request->type);
     smk_gemm_choice best = {.tile = NULL};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         const smk_gemm_tile *tile = &tiles[i];
@@ -168,13 +168,13 @@ smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
         }
         for (int64_t wanted = 1; wanted <= PARTS_MOST && (wanted == 1 || (is_measured && blocks * wanted <= most));
              wanted += wanted < 4 ? 1 : wanted / 2) {
-            try_parts(request, tile, wanted, step, pace, &best);
+            try_parts(request, tile, wanted, step, slowdown, &best);
         }
         const int64_t rounds[] = {1, 2, 4};
         for (size_t j = 0; j < sizeof rounds / sizeof rounds[0]; j++) { /* as many as just fill the machine */
             const int64_t wanted = blocks > 0 ? rounds[j] * (int64_t)request->machine->multiprocessors / blocks : 1;
             if (wanted > 1 && is_measured) {
-                try_parts(request, tile, wanted < PARTS_MOST ? wanted : PARTS_MOST, step, pace, &best);
+                try_parts(request, tile, wanted < PARTS_MOST ? wanted : PARTS_MOST, step, slowdown, &best);
             }
         }
     }

@@ -1,6 +1,6 @@
 #include "registry/plan.h"
 
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include <math.h>
 #include <string.h>
@@ -259,8 +259,8 @@ static double predict_whole(const smk_request *request, const smk_plan *made)
     for (size_t i = 0; time_us > 0.0 && !made->takes_layout && i < request->signature->input_count; i++) {
         if (!is_in_order(request, i)) {
             const double bytes = (double)order_axes(request, i).stack * (double)request->item_bytes;
-            time_us += COPY_START +
-                       2.0 * bytes * (double)smk_plan_stack(request) / COPY_PACE * smk_paces_memory(request->machine);
+            time_us += COPY_START + 2.0 * bytes * (double)smk_plan_stack(request) / COPY_PACE *
+                                        smk_slowdowns_memory(request->machine);
         }
     }
     return time_us;
@@ -282,8 +282,8 @@ bool smk_plan_weigh(const smk_request *given, const smk_variant *row, smk_candid
         return true;
     }
     const double use = measure_use(made, request.machine->multiprocessors);
-    const double pace = smk_paces_variant(request.machine, row, request.type);
-    const double speed = (double)row->speed / pace * use * (made->efficiency > 0.0 ? made->efficiency : 1.0);
+    const double slowdown = smk_slowdowns_variant(request.machine, row, request.type);
+    const double speed = (double)row->speed / slowdown * use * (made->efficiency > 0.0 ? made->efficiency : 1.0);
     candidate->time_us = predict_whole(&request, made);
     candidate->speed = row->speed <= 0 ? 0.0 : candidate->time_us > 0.0 ? 1.0 / candidate->time_us : speed;
     return true;

@@ -15,9 +15,8 @@ typedef struct smk_machine {
     int capability; /* 90: compute capability 9.0 */
     uint32_t multiprocessors;
     size_t shared_bytes_max; /* a block, with opt-in */
-    const struct smk_pace_card
-        *pace; /* of registry/paces.h: the card whose predicted times are weighed; NULL: those that
-                                       * were measured on an H200 */
+    /* The card whose predicted times are weighed (registry/slowdowns.h); NULL: those measured on an H200. */
+    const struct smk_slowdown_card *slowdown;
 } smk_machine;
 
 /* Where the elements of an operand lie: strides in elements. */
@@ -93,7 +92,7 @@ smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *
 
 /* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
  * whose plan has the shortest predicted time, with that of copies and repeats for what it does not take; where plans
- * predict none, the one with the highest speed, over its pace on the machine (registry/paces.h), times its plan's
+ * predict none, the one with the highest speed, over its slowdown on the machine (registry/slowdowns.h), times its plan's
  * efficiency, times the fraction of the multiprocessors that its blocks keep busy. All plans of a family predict a time,
  * or none does. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);

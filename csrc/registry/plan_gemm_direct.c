@@ -1,7 +1,7 @@
 /* Plans of gemm's kernels that make c in one launch: direct and dmma, whose tile and parts of k the model chooses; and
  * short_k. */
 #include "registry/gemm_model.h"
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 /* As in gemm/direct.cu, gemm/dmma.cu and gemm/short_k.cu. */
 enum { THREADS = 128, PART_STEP = 16, SHORT_THREADS = 256, SHORT_ROWS = 64, SHORT_COLUMNS = 128 };
@@ -11,12 +11,12 @@ static bool is_empty(const smk_request *request)
     return request->dimensions[SMK_GEMM_M] == 0 || request->dimensions[SMK_GEMM_N] == 0;
 }
 
-/* How many times as long as an H200 others take for a step of float64, where the model knows no pace of theirs: GPUs that
+/* How many times as long as an H200 others take for a step of float64, where the model knows no slowdown of theirs: GPUs that
  * are not made for it have a small part of its units, for mma too. */
 static double slow_down(const smk_request *request)
 {
     const int capability = request->machine->capability;
-    return request->machine->pace != NULL || request->item_bytes < sizeof(double) || capability == 80 ||
+    return request->machine->slowdown != NULL || request->item_bytes < sizeof(double) || capability == 80 ||
                    capability == 90 || capability == 100
                ? 1.0
                : 64.0;
@@ -73,11 +73,11 @@ static double predict_short(const smk_request *request, const short_times *times
     const int64_t *d = request->dimensions;
     const double k = (double)d[SMK_GEMM_K], elements = (double)smk_plan_gemm_elements(request);
     const double count = request->machine->multiprocessors > 0 ? (double)request->machine->multiprocessors : 1.0;
-    const double pace = smk_paces_variant(request->machine, request->variant, request->type);
+    const double slowdown = smk_slowdowns_variant(request->machine, request->variant, request->type);
     const double written = (double)request->item_bytes * elements * times->writes;
     const double bytes = smk_gemm_model_bytes(request, written + smk_gemm_model_read(request));
     const double steps = (double)smk_plan_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
-    const double reads = pace * blocks * BLOCK_WARPS * k * times->reads / count * times->read;
+    const double reads = slowdown * blocks * BLOCK_WARPS * k * times->reads / count * times->read;
     return times->start + (steps > reads ? steps : reads) + bytes;
 }
 

@@ -4,7 +4,7 @@
  * The model of tiles counts k in words of 4 bytes: steps, copies and products of a word take equally long whatever it
  * holds. */
 #include "registry/gemm_model.h"
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include <string.h>
 
@@ -135,7 +135,7 @@ smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_
     made.time_us = choice.time_us;
     if (a.tiles + b.tiles > 0) {
         const double lay_out = (double)(a.bytes + b.bytes) / LAY_OUT_PACE[request->item_bytes];
-        made.time_us += LAY_OUT_START + lay_out * smk_paces_memory(request->machine);
+        made.time_us += LAY_OUT_START + lay_out * smk_slowdowns_memory(request->machine);
         status = add_lay_out(request, &a, &b, &made, error);
     }
     if (status == SMK_OK) {

@@ -1,6 +1,6 @@
 /* The plan of gemm/tuned: both operands are laid out for tensor cores, then multiplied. */
 #include "registry/gemm_model.h"
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 /* As in gemm/tuned.cu: rows or columns of a fragment, threads of a block, warps of it, k of a step. */
 enum { FRAGMENT = 16, THREADS = 128, WARPS = 4, STEP_K = 16, VECTOR_BYTES = 16, STAGES = 3, PARTED_BYTES = 4 };
@@ -128,7 +128,7 @@ static double predict(const smk_request *request, const smk_gemm_choice *choice,
     const int64_t *d = request->dimensions;
     const double m = (double)d[SMK_GEMM_M], n = (double)d[SMK_GEMM_N];
     if (has_parts(request)) {
-        const double read = smk_gemm_model_read(request), slower = smk_paces_memory(request->machine);
+        const double read = smk_gemm_model_read(request), slower = smk_slowdowns_memory(request->machine);
         const bool is_odd = d[SMK_GEMM_N] % 2 != 0 && choice->parts.count == 1;
         const double written = (double)request->item_bytes * (double)smk_plan_gemm_elements(request);
         return choice->time_us + (is_odd ? slower * written / ODD_PACE : 0.0) +

@@ -1,6 +1,6 @@
 /* The plan of gemm/vector: which operand is the matrix, how its rows lie, and into how many parts k is cut. */
 #include "registry/gemm_model.h"
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static double measure_matrix(const smk_request *request, const vector_shape *sha
 /* Microseconds in which the memory gives the matrix. */
 static double read_matrix(const smk_request *request, const vector_shape *shape)
 {
-    return measure_matrix(request, shape) / PACE * smk_paces_memory(request->machine);
+    return measure_matrix(request, shape) / PACE * smk_slowdowns_memory(request->machine);
 }
 
 /* Of a division in which each block of `resident` on a multiprocessor makes so many batches of reads. */

@@ -240,7 +240,7 @@ class Choice:
                 "card like it is in the table of predictions, so the order of an H200 is taken."
             )
         if first.time_us is None:
-            yield f"Kernels are compared by their speed on {where} and by how many blocks they have."
+            yield f"Kernels are compared by their speed on {where} and by their number of blocks."
             return
         yield (
             f"Times are predicted for {where}: launches, rounds of blocks over the "
@@ -335,7 +335,7 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
 
 
 def _find_card(device: Any) -> Card | None:
-    """The card that a keyword device names; None where it is a machine of this computer, or None."""
+    """The card that a keyword device names; None where it names a machine of this computer."""
     from ..predict.cards import Card, find_card
 
     if isinstance(device, str) and device.partition(":")[0] in MACHINES:

@@ -1,9 +1,9 @@
-"""What "auto" takes on cards that nobody has measured, beside what it would take by an H200's order.
+"""What "auto" takes on cards on which no kernel was measured, beside what an H200's order would take.
 
     python tests/run.py predict.choices [--card "RTX 3060"]
 
-For calls of other shapes than those that the table of paces rests on, it predicts each variant on
-each card, writes tests/predict/choices.json, and the table of docs/predict.md.
+For calls of other shapes than those that the table of slowdowns rests on, it predicts each variant
+on each card, and writes tests/predict/choices.json and the table of docs/predict.md.
 """
 
 import argparse
@@ -51,10 +51,10 @@ CALLS = (
 )
 
 
-def choose(case, inputs, out, card, by_paces):
+def choose(case, inputs, out, card, by_predictions):
     """(the variant that "auto" takes on a card, all that it weighs there)."""
     major, minor = read_capability(card.compute_capability)
-    name = card.name if by_paces else None  # without a name the order is that of an H200
+    name = card.name if by_predictions else None  # without a name the order is that of an H200
     before = _core._plan_for((name, 10 * major + minor, int(card.multiprocessors)))
     try:
         words = {**case.keywords, "out": out, "backend": "sim"}
@@ -70,8 +70,8 @@ def try_call(card, words):
     case = make_workload(*words)
     inputs = case.make_inputs(numpy.random.default_rng(1))
     out = numpy.empty(case.result_shape, case.result_dtype)
-    usual, able = choose(case, inputs, out, card, by_paces=False)
-    taken, _ = choose(case, inputs, out, card, by_paces=True)
+    usual, able = choose(case, inputs, out, card, by_predictions=False)
+    taken, _ = choose(case, inputs, out, card, by_predictions=True)
     times = {}
     for variant in able:
         try:

@@ -17,7 +17,7 @@ from support.tables import VARIANTS
 
 import smemkit
 
-SOURCES = ("plan.c", "registry.c", "signature.c")
+SOURCES = ("cards.c", "slowdowns.c", "plan.c", "registry.c", "signature.c")
 
 FAMILIES = """\
 SMK_FAMILY(mul, "(m,k),(k,n)->(m,n)", "a b", "same", "n", "m", d[0], "two axes")
@@ -34,6 +34,10 @@ SMK_VARIANT(add, fast,   256, 1, 8,  1,   "float32",         75, single,  20, "l
 SMK_VARIANT(add, newer,  256, 1, 8,  1,   "int64",           90, single,  30, "of its own type")
 SMK_VARIANT(swap, only,  256, 1, 8,  1,   "float32",         75, single,  10, "one axis walked")
 """
+SLOWDOWNS_MADE = """\
+SMK_SLOWDOWN_CARD("T4", 75, false, 40, 2.0)
+SMK_SLOWDOWN(mul, small, float32, 1.0F)
+"""
 
 
 def build(folder, families=None, variants=None):
@@ -43,8 +47,9 @@ def build(folder, families=None, variants=None):
         pytest.skip("no C compiler")
     shutil.copytree(CSRC / "registry", folder / "registry")
     shutil.copytree(CSRC / "base", folder / "base")
-    for name, text in (("families.def", families), ("variants.def", variants)):
-        if text is not None:
+    tables = {"families.def": families, "variants.def": variants, "slowdowns.def": SLOWDOWNS_MADE}
+    for name, text in tables.items():
+        if variants is not None:
             (folder / "registry" / name).write_text(text, encoding="utf-8")
     sources = SOURCES if variants else [path.name for path in CSRC.glob("registry/*.c")]
     command = [compiler, "-std=gnu11", "-O1", f"-I{folder}", "-o", folder / "choose"]

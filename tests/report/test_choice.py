@@ -1,5 +1,6 @@
 """explain_choice: what "auto" takes, and what it weighs."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -103,11 +104,38 @@ def test_what_it_does_not_take():
 
 
 def test_a_card_without_measurements_is_named():
-    choice = explain(smemkit.gemm, ones(512, 512), ones(512, 512))
-    assert choice.is_measured and choice.to_dict()["is_measured"]
+    operands = ones(512, 512), ones(512, 512)
+    choice = explain(smemkit.gemm, *operands)
+    assert choice.is_measured and choice.to_dict()["is_measured"] and choice.predicted_for is None
     assert "smemkit.rank" not in str(choice)
-    choice.compute_capability = "8.9"
-    assert not choice.is_measured
+    choice = smemkit.explain_choice(smemkit.gemm, *operands, device="RTX 3060")
+    assert not choice.is_measured and choice.to_dict()["predicted_for"] == "RTX 3060"
+    assert (choice.compute_capability, choice.multiprocessors) == ("8.6", 28)
     text = " ".join(str(choice).split())
-    assert "No kernel was measured on compute capability 8.9, so the order of an H200" in text
+    assert "No kernel was measured on compute capability 8.6" in text
+    assert "what smemkit.predict says of RTX 3060 beside it" in text
+    assert "Times are predicted for RTX 3060" in text
     assert "smemkit.rank(smemkit.gemm, ..., device=...)" in text
+
+
+def test_a_device_may_be_a_card_or_a_machine_of_this_computer():
+    x = ones(1 << 20)
+    assert smemkit.explain_choice(smemkit.scan, x, device="sim").is_measured
+    card = dataclasses.replace(smemkit.card("t4"), multiprocessors=20.0)
+    choice = smemkit.explain_choice(smemkit.scan, x, device=card)
+    assert choice.multiprocessors == 20 and choice.predicted_for == "T4"
+    assert explain(smemkit.scan, x).multiprocessors == 132, "the card is for one question"
+    with pytest.raises(smemkit.ArgumentError, match="the table of cards has no 'T5'"):
+        smemkit.explain_choice(smemkit.scan, x, device="T5")
+    with pytest.raises(smemkit.ArgumentError, match="leave backend= out"):
+        smemkit.explain_choice(smemkit.scan, x, device="T4", backend="cuda")
+    with pytest.raises(smemkit.ShapeError):
+        smemkit.explain_choice(smemkit.gemm, ones(3, 4), ones(5, 6), device="T4")
+    assert explain(smemkit.scan, x).multiprocessors == 132
+
+
+def test_a_card_that_is_like_none_has_the_order_of_an_h200():
+    card = dataclasses.replace(smemkit.card("t4"), name="Thor", compute_capability="11.0")
+    choice = smemkit.explain_choice(smemkit.scan, ones(1 << 20), device=card)
+    assert choice.predicted_for is None and not choice.is_measured
+    assert "no card like it is in the table of predictions" in " ".join(str(choice).split())

@@ -1,11 +1,14 @@
 """What advice would save on a card: its texts after report.time, against the mended kernels."""
 
 import json
+import pickle
 
 import numpy
 import pytest
 
 import smemkit
+from smemkit.predict import gains
+from smemkit.predict.forecast import predict_launches
 
 
 def profile(function, variant, side=1024, **words):
@@ -75,8 +78,62 @@ def test_what_does_not_limit_the_call_saves_little():
     assert f"{limit} limits it there" in advice.text and limit not in ("shared", "l1")
 
 
+ACCESSES = r"""
+extern "C" __global__ void own(const float* x, float* y, int n) {
+    float kept[16];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int j = 0; j < 16; ++j) kept[j] = x[(i + j * 256) % n];
+    float sum = 0.0f;
+    for (int j = 0; j < 64; ++j) sum += kept[(i * 7 + j * j) & 15];
+    y[i] = sum;
+}
+extern "C" __global__ void tally(const int* x, int* bins) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicAdd(&bins[x[i] & 1], x[i]);
+}
+"""
+
+
+@pytest.mark.skipif(not smemkit.compile.find_nvrtc(), reason="needs NVRTC: smemkit[nvrtc]")
+@pytest.mark.parametrize(
+    ("kernel", "kind", "least"), [("own", "local_memory", 0.0), ("tally", "atomic_contention", 0.5)]
+)
+def test_local_memory_and_atomics_have_a_gain(kernel, kind, least):
+    n = 1 << 16
+    out = numpy.zeros(n, "float32") if kernel == "own" else numpy.zeros(2, "int32")
+    args = (numpy.arange(n, dtype=out.dtype), out, *([numpy.int32(n)] * (kernel == "own")))
+    report = smemkit.RawKernel(ACCESSES, kernel).profile((n // 256,), (256,), args, blocks=6)
+    whole = report.time("h200")
+    (advice,) = (each for each in report.advice if each.kind == kind)
+    saved = advice.evidence["predicted ms saved on H200"]
+    assert least * whole.time_ms <= saved < whole.time_ms
+    assert "On H200 this would save " in advice.text
+
+
+def test_less_shared_memory_lets_more_blocks_stay():
+    """The advice on occupancy: what the same blocks take where all fit."""
+    a = numpy.broadcast_to(numpy.float32(1), (2048, 2048))
+    report = smemkit.profile(smemkit.gemm, a, a, variant="async", blocks=6)
+    facts = report._captured[0]
+    freed = gains.free_shared_memory(facts)
+    card = smemkit.card("rtx 3060")
+    before, after = (predict_launches([each], card) for each in (facts, freed))
+    assert after.occupancy >= before.occupancy and after.time_ms <= before.time_ms
+
+
 def test_advice_on_something_else_stays_as_it_was():
-    report = profile(smemkit.gemm, "padded", 64)
-    before = [advice.text for advice in report.advice]
+    x = numpy.ones(1 << 14, dtype="float32")
+    report = smemkit.profile(smemkit.reduce, x, variant="divergent", blocks=6)
+    before = [advice.text for advice in report.advice if advice.kind == "divergence"]
     report.time("h200")
-    assert before and [advice.text for advice in report.advice] == before
+    assert before
+    assert [advice.text for advice in report.advice if advice.kind == "divergence"] == before
+
+
+def test_gains_are_found_when_they_are_read():
+    calls = []
+    found = gains.Gains({"launch": 1.0}, "bank conflicts", lambda: calls.append(1) or 2.0)
+    assert not calls and list(found) == ["bank conflicts", "launch"]
+    assert found == {"launch": 1.0, "bank conflicts": 2.0} and calls == [1]
+    assert pickle.loads(pickle.dumps(found)) == found and calls == [1]
+    assert dict(gains.Gains({"launch": 1.0}, "bank conflicts", lambda: 0.0)) == {"launch": 1.0}

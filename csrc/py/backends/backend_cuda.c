@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "gpu/gpu.h"
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static smk_status describe_machine(const smk_machine **machine, smk_error *error
     if (status != SMK_OK) {
         return status;
     }
-    if (smk_paces_needed(capability)) {
+    if (smk_slowdowns_needed(capability)) {
         status = smk_context_name(device, name, sizeof name, error);
     }
     if (status != SMK_OK) {
@@ -89,7 +89,7 @@ static smk_status describe_machine(const smk_machine **machine, smk_error *error
     created = (smk_machine){.capability = capability,
                             .multiprocessors = (uint32_t)multiprocessors,
                             .shared_bytes_max = (size_t)shared_bytes_max,
-                            .pace = smk_paces_find(name, capability, (uint32_t)multiprocessors)};
+                            .slowdown = smk_slowdowns_find(name, capability, (uint32_t)multiprocessors)};
     *machine = &created;
     if (device < DEVICES_MAX && atomic_compare_exchange_strong(&devices[device].state, &expected, 1)) {
         devices[device].machine = created;

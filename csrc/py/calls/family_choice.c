@@ -5,7 +5,7 @@
 #include "py/dict.h"
 #include "py/error.h"
 
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include <string.h>
 
@@ -125,8 +125,8 @@ PyObject *smk_family_choice_describe(smk_family_call *call)
         smk_dict_set(made, "capability", PyLong_FromLong(call->machine->capability)) < 0 ||
         smk_dict_set(made, "multiprocessors", PyLong_FromUnsignedLong(call->machine->multiprocessors)) < 0 ||
         smk_dict_set(made, "card",
-                     call->machine->pace == NULL ? Py_NewRef(Py_None)
-                                                 : PyUnicode_FromString(call->machine->pace->name)) < 0 ||
+                     call->machine->slowdown == NULL ? Py_NewRef(Py_None)
+                                                     : PyUnicode_FromString(call->machine->slowdown->name)) < 0 ||
         smk_dict_set(made, "taken", taken == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(taken->name)) < 0 ||
         smk_dict_set(made, "candidates", Py_NewRef(candidates)) < 0) {
         Py_CLEAR(made);

@@ -270,7 +270,7 @@ static void write_key(const smk_family_call *call, bool chooses, bool repeatable
     key->machine.capability = call->machine->capability;
     key->machine.multiprocessors = call->machine->multiprocessors;
     key->machine.shared_bytes_max = call->machine->shared_bytes_max;
-    key->machine.pace = call->machine->pace;
+    key->machine.slowdown = call->machine->slowdown;
     memcpy(key->dimensions, call->dimensions, sizeof key->dimensions);
     memcpy(key->numbers, call->numbers, call->number_count * sizeof call->numbers[0]);
     key->workspace_below = call->workspace_below;

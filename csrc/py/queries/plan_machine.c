@@ -4,17 +4,17 @@
 #include "py/error.h"
 
 #include "registry/occupancy.h"
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include <string.h>
 
-/* (name of the card whose paces are weighed or None, compute capability times ten, multiprocessors); None: an H200. */
+/* (name of the card whose slowdowns are weighed or None, compute capability times ten, multiprocessors); None: an H200. */
 static PyObject *describe(const smk_machine *machine)
 {
     if (machine == NULL) {
         Py_RETURN_NONE;
     }
-    return Py_BuildValue("ziI", machine->pace != NULL ? machine->pace->name : NULL, machine->capability,
+    return Py_BuildValue("ziI", machine->slowdown != NULL ? machine->slowdown->name : NULL, machine->capability,
                          machine->multiprocessors);
 }
 
@@ -39,13 +39,13 @@ static int read_machine(const smk_state *state, PyObject *value, smk_machine *ma
     *machine = (smk_machine){.capability = capability,
                              .multiprocessors = multiprocessors,
                              .shared_bytes_max = limits->shared_optin,
-                             .pace = name != NULL ? smk_paces_find(name, capability, multiprocessors) : NULL};
+                             .slowdown = name != NULL ? smk_slowdowns_find(name, capability, multiprocessors) : NULL};
     return 0;
 }
 
+/* _plan_for(machine) -> the machine before it. */
 static const char plan_for_doc[] = "_plan_for(machine, /)\n--\n\n";
 
-/* _plan_for(machine) -> the machine before it. */
 static PyObject *call_plan_for(PyObject *module, PyObject *value)
 {
     smk_machine machine = {.capability = 0};

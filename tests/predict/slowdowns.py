@@ -1,11 +1,11 @@
-"""The table of paces: how long each kernel that "auto" may take would take on cards beside an H200.
+"""The table of slowdowns: how long the kernels that "auto" may take would take beside an H200.
 
-    python tests/run.py predict.paces              # makes csrc/registry/paces.def anew, in minutes
-    python tests/run.py predict.paces --check      # says which numbers are no longer those
+    python tests/run.py predict.slowdowns           # makes csrc/registry/slowdowns.def, in minutes
+    python tests/run.py predict.slowdowns --check   # says which numbers are no longer those
 
-A pace is the predicted time of a large call on a card over that on the H200, times the card's share
-of the H200's multiprocessors: how many times as long one of its multiprocessors takes for the same
-work. The calls are planned for each architecture, with as many multiprocessors as an H200 has.
+A slowdown is the predicted time of a large call on a card over that on the H200, times the card's
+share of the H200's multiprocessors: how many times as long one of its multiprocessors takes for the
+same work. The calls are planned for each architecture, with as many multiprocessors as an H200 has.
 """
 
 import argparse
@@ -17,12 +17,12 @@ import numpy
 
 import smemkit
 from smemkit import _core
-from smemkit.bench.workloads import make_workload
+from smemkit.bench.workloads import complete_shape, make_workload
 from smemkit.predict.fit import demand_fit, read_capability
 from smemkit.predict.forecast import predict_launches
 from smemkit.predict.predict_call import BLOCKS
 
-TABLE = Path(__file__).resolve().parents[2] / "csrc" / "registry" / "paces.def"
+TABLE = Path(__file__).resolve().parents[2] / "csrc" / "registry" / "slowdowns.def"
 MULTIPROCESSORS = 132  # of an H200
 MEASURED = 9.0  # compute capability whose kernels were measured
 TYPES = {
@@ -33,43 +33,40 @@ TYPES = {
     "bits128": "complex128",
     "tf32": "float32",
 }
-ONE = ("bits64", "bits128", "float64", "int64")  # types of which half as many elements are taken
-# Shapes that fill all cards and no cache; of float64 half as long in the first dimension.
-SHAPES = {
-    "gemm": (4096, 4096, 4096),
-    "transpose": (4096, 8192),
-    "vector_add": (1 << 25,),
-    "gather": (1 << 24, 1 << 24),
-    "reduce": (1 << 25,),
-    "reduce_axis": (4096, 8192, 1),
-    "scan": (1 << 25,),
-    "dot": (1 << 25,),
-    "smooth": (1 << 25,),
-    "conv2d": (4096, 4096, 5, 5),
-    "histogram": (1 << 25, 257, 256),
-    "histogram_weighted": (1 << 24, 257, 256),
-}
-# Of these variants, shapes for which they are made.
-OWN_SHAPES = {
-    ("gemm", "vector"): (16384, 8192, 1),
-    ("gemm", "short_k"): (8192, 4, 8192),
-    ("reduce_axis", "thread"): (1, 64, 1 << 19),
-    ("reduce_axis", "strip"): (1, 1 << 22, 8),
-    ("reduce_axis", "panel"): (1, 4096, 8192),
-}
+WIDE = ("bits64", "bits128", "float64", "int64")
+# Shapes that fill all cards and no cache; of wide types the first dimension is half as long.
+SHAPES = (
+    ("gemm", (4096, 4096, 4096)),
+    ("transpose", (4096, 8192)),
+    ("vector_add", (1 << 25,)),
+    ("gather", (1 << 24, 1 << 24)),
+    ("reduce", (1 << 25,)),
+    ("reduce_axis", (4096, 8192, 1)),
+    ("scan", (1 << 25,)),
+    ("sort", (2048, 1024)),  # a stack of rows
+    ("dot", (1 << 25,)),
+    ("smooth", (1 << 25,)),
+    ("conv2d", (4096, 4096, 5, 5)),
+    ("histogram", (1 << 25, 257, 256)),
+    ("histogram_weighted", (1 << 24, 257, 256)),
+    # of variants, those for which they are made
+    ("gemm vector", (16384, 8192, 1)),
+    ("gemm short_k", (8192, 4, 8192)),
+    ("reduce_axis thread", (1, 64, 1 << 19)),
+    ("reduce_axis strip", (1, 1 << 22, 8)),
+    ("reduce_axis panel", (1, 4096, 8192)),
+)
 FIRST = ("float32", "bits32", "uint8")  # types that come first, where time is short
-SORTED = (2048, 1024)  # rows by their length
 HEAD = """\
-/* Paces: how long kernels take on cards on which nobody has measured them, by the predictions of smemkit.predict.
- * Made by `python tests/run.py predict.paces`, not by hand.
+/* Slowdowns: how many times as long as an H200 cards take on which no kernel was measured, by the predictions of
+ * smemkit.predict. Made by `python tests/run.py predict.slowdowns`, not by hand.
  *
- * SMK_PACE_CARD(name, capability, is_geforce, multiprocessors, memory)
- *   memory   how many times as long as an H200's memory it takes for a byte
- * SMK_PACE(family, variant, type, ...)   a row of variants.def that "auto" may take, and one of its types
- *   ...      for each card, in their order, how many times as long as one of an H200 a multiprocessor takes for the same
- *            work; 0 where the card cannot run it
+ * SMK_SLOWDOWN_CARD(name, capability, is_geforce, multiprocessors, memory)
+ *   memory   of its memory, for a byte
+ * SMK_SLOWDOWN(family, variant, type, ...)   a row of variants.def that "auto" may take, and one of its types
+ *   ...      of a multiprocessor, for the same work: for each card, in their order; 0 where the card cannot run it
  */
-"""
+"""  # noqa: E501
 
 
 def list_cards():
@@ -94,18 +91,19 @@ class Call:
 
     def __init__(self, family, variant, kind):
         self.family, self.variant, self.counted = family, variant, {}
-        dtype = TYPES.get(kind, kind)
-        if family == "sort":
-            rows = numpy.random.default_rng(1).integers(0, 1 << 20, SORTED).astype(dtype)
-            self.inputs, self.words = (rows,), {}
-            return
-        shape = OWN_SHAPES.get((family, variant), SHAPES[family])
-        if kind in ONE and family != "gemm":
+        shapes = dict(SHAPES)
+        shape = shapes.get(f"{family} {variant}", shapes.get(family))
+        if kind in WIDE:
             shape = (max(1, shape[0] // 2), *shape[1:])
+        axes = len(complete_shape(family, 1))
+        stack, shape = shape[:-axes], shape[-axes:]
         parameters = {"precision": "tf32"} if kind == "tf32" else {}
-        case = make_workload(family, shape, dtype, parameters)
+        case = make_workload(family, shape, TYPES.get(kind, kind), parameters)
         self.inputs = case.make_inputs(numpy.random.default_rng(1))
         self.words = {**case.keywords, "out": numpy.empty(case.result_shape, case.result_dtype)}
+        if stack:
+            self.inputs = tuple(numpy.broadcast_to(x, stack + x.shape) for x in self.inputs)
+            self.words["out"] = None
 
     def capture(self, capability):
         """The counted launches, planned for a compute capability, or as they are for another."""
@@ -126,8 +124,8 @@ class Call:
         return self.counted[plan]
 
 
-def find_paces(row):
-    """{name of a card: the pace of a row on it}, of the cards that can run it."""
+def find_slowdowns(row):
+    """{name of a card: the slowdown of a row on it}, of the cards that can run it."""
     call, base, found = Call(*row), smemkit.card("h200"), {}
     measured = predict_launches(call.capture(base.compute_capability), base).time_ms
     needed = read_capability(_core.variants(row[0])[row[1]]["compute_capability"])
@@ -161,34 +159,36 @@ def write_card(card):
     major, minor = read_capability(card.compute_capability)
     is_geforce = "true" if card.matrix_share < 1 else "false"
     return (
-        f'SMK_PACE_CARD("{card.name}", {10 * major + minor}, {is_geforce}, '
+        f'SMK_SLOWDOWN_CARD("{card.name}", {10 * major + minor}, {is_geforce}, '
         f"{card.multiprocessors:.0f}, {memory:.3g})"
     )
 
 
-def write_table(paces):
-    """The text of the table, of {row: {name of a card: pace}}."""
+def write_table(slowdowns):
+    """The text of the table, of {row: {name of a card: slowdown}}."""
     cards = list_cards()
     lines = [write_card(card) for card in cards]
-    for row, found in paces.items():
+    for row, found in slowdowns.items():
         numbers = ", ".join(write_number(found.get(card.name, 0)) for card in cards)
-        lines.append(f"SMK_PACE({', '.join(row)}, {numbers})")
+        lines.append(f"SMK_SLOWDOWN({', '.join(row)}, {numbers})")
     return HEAD + "\n".join(lines) + "\n"
 
 
 def read_table(text):
-    """{row: {name of a card: pace}} of the text."""
-    names, paces = [], {}
+    """{row: {name of a card: slowdown}} of the text."""
+    names, slowdowns = [], {}
     for line in text.splitlines():
         head, _, rest = line.partition("(")
         cells = [cell.strip() for cell in rest.removesuffix(")").split(",")]
-        if head == "SMK_PACE_CARD":
+        if head == "SMK_SLOWDOWN_CARD":
             names.append(cells[0].strip('"'))
-        elif head == "SMK_PACE":
+        elif head == "SMK_SLOWDOWN":
             numbers = (float(cell.removesuffix("F")) for cell in cells[3:])
             found = dict(zip(names, numbers, strict=True))
-            paces[tuple(cells[:3])] = {name: pace for name, pace in found.items() if pace}
-    return paces
+            slowdowns[tuple(cells[:3])] = {
+                name: slowdown for name, slowdown in found.items() if slowdown
+            }
+    return slowdowns
 
 
 def find_changes(known, made, least=0.05):
@@ -215,9 +215,9 @@ def main():
     wanted = [row for row in wanted if not (chosen.missing and row in known)]
     wanted.sort(key=lambda row: row[2] not in FIRST)
     with concurrent.futures.ProcessPoolExecutor(chosen.workers) as pool:
-        for row, found in zip(wanted, pool.map(find_paces, wanted), strict=True):
+        for row, found in zip(wanted, pool.map(find_slowdowns, wanted), strict=True):
             made[row] = found
-            numbers = " ".join(f"{name} {pace:.2f}" for name, pace in found.items())
+            numbers = " ".join(f"{name} {slowdown:.2f}" for name, slowdown in found.items())
             print(f"{' '.join(row)}: {numbers}", flush=True)
             if not chosen.check:
                 text = write_table({row: made[row] for row in rows if row in made})

@@ -1,4 +1,4 @@
-#include "registry/paces.h"
+#include "registry/slowdowns.h"
 
 #include "registry/cards.h"
 
@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const smk_pace_card cards[] = {
-#define SMK_PACE_CARD(name_, capability_, is_geforce_, multiprocessors_, memory_)                                      \
+static const smk_slowdown_card cards[] = {
+#define SMK_SLOWDOWN_CARD(name_, capability_, is_geforce_, multiprocessors_, memory_)                                  \
     {.name = name_,                                                                                                    \
      .capability = capability_,                                                                                        \
      .is_geforce = is_geforce_,                                                                                        \
      .multiprocessors = multiprocessors_,                                                                              \
      .memory = memory_},
-#define SMK_PACE(family, variant, type, ...)
-#include "registry/paces.def"
-#undef SMK_PACE_CARD
-#undef SMK_PACE
+#define SMK_SLOWDOWN(family, variant, type, ...)
+#include "registry/slowdowns.def"
+#undef SMK_SLOWDOWN_CARD
+#undef SMK_SLOWDOWN
 };
 
 enum { CARDS = sizeof cards / sizeof cards[0] };
@@ -32,14 +32,14 @@ enum {
 static const struct {
     size_t variant;
     const char *type;
-    float paces[CARDS]; /* 0: the card cannot run it */
-} paces[] = {
-#define SMK_PACE_CARD(name, capability, is_geforce, multiprocessors, memory)
-#define SMK_PACE(family, variant_, type_, ...)                                                                         \
-    {.variant = ROW_##family##_##variant_, .type = #type_, .paces = {__VA_ARGS__}},
-#include "registry/paces.def"
-#undef SMK_PACE_CARD
-#undef SMK_PACE
+    float slowdowns[CARDS]; /* 0: the card cannot run it */
+} slowdowns[] = {
+#define SMK_SLOWDOWN_CARD(name, capability, is_geforce, multiprocessors, memory)
+#define SMK_SLOWDOWN(family, variant_, type_, ...)                                                                     \
+    {.variant = ROW_##family##_##variant_, .type = #type_, .slowdowns = {__VA_ARGS__}},
+#include "registry/slowdowns.def"
+#undef SMK_SLOWDOWN_CARD
+#undef SMK_SLOWDOWN
 };
 
 /* The architecture on which the speeds of variants.def and the times of gemm_tiles.def were measured. */
@@ -54,28 +54,28 @@ static bool is_geforce(const char *name)
 }
 
 /* How unlike a GPU a card of its generation is; the least is taken. */
-static int64_t compare(const smk_pace_card *card, bool of_kind, int capability, uint32_t multiprocessors)
+static int64_t compare(const smk_slowdown_card *card, bool of_kind, int capability, uint32_t multiprocessors)
 {
     enum { LOWER = 1 << 24, OTHER_KIND = 1 << 20 };
     return (int64_t)(capability - card->capability) * LOWER + (card->is_geforce == of_kind ? 0 : OTHER_KIND) +
            llabs((int64_t)card->multiprocessors - (int64_t)multiprocessors);
 }
 
-bool smk_paces_needed(int capability)
+bool smk_slowdowns_needed(int capability)
 {
     return capability / 10 != MEASURED_MAJOR;
 }
 
-const smk_pace_card *smk_paces_find(const char *name, int capability, uint32_t multiprocessors)
+const smk_slowdown_card *smk_slowdowns_find(const char *name, int capability, uint32_t multiprocessors)
 {
     const smk_card *known = smk_cards_find(name);
-    const smk_pace_card *best = NULL;
+    const smk_slowdown_card *best = NULL;
     int64_t least = 0;
-    if (!smk_paces_needed(capability)) {
+    if (!smk_slowdowns_needed(capability)) {
         return NULL;
     }
     for (size_t i = 0; i < CARDS; i++) {
-        const smk_pace_card *card = &cards[i];
+        const smk_slowdown_card *card = &cards[i];
         if (known != NULL && strcmp(known->name, card->name) == 0) {
             return card;
         }
@@ -91,24 +91,25 @@ const smk_pace_card *smk_paces_find(const char *name, int capability, uint32_t m
     return best;
 }
 
-double smk_paces_memory(const smk_machine *machine)
+double smk_slowdowns_memory(const smk_machine *machine)
 {
-    const smk_pace_card *card = machine->pace;
+    const smk_slowdown_card *card = machine->slowdown;
     if (card == NULL || machine->multiprocessors == 0) {
         return 1.0;
     }
     return card->memory * (double)card->multiprocessors / (double)machine->multiprocessors;
 }
 
-double smk_paces_variant(const smk_machine *machine, const smk_variant *variant, const char *type)
+double smk_slowdowns_variant(const smk_machine *machine, const smk_variant *variant, const char *type)
 {
-    if (machine->pace == NULL) {
+    if (machine->slowdown == NULL) {
         return 1.0;
     }
-    const size_t row = (size_t)(variant - smk_registry_variant(0)), column = (size_t)(machine->pace - cards);
-    for (size_t i = 0; i < sizeof paces / sizeof paces[0]; i++) {
-        if (paces[i].variant == row && strcmp(paces[i].type, type) == 0 && paces[i].paces[column] > 0.0F) {
-            return (double)paces[i].paces[column];
+    const size_t row = (size_t)(variant - smk_registry_variant(0)), column = (size_t)(machine->slowdown - cards);
+    for (size_t i = 0; i < sizeof slowdowns / sizeof slowdowns[0]; i++) {
+        if (slowdowns[i].variant == row && strcmp(slowdowns[i].type, type) == 0 &&
+            slowdowns[i].slowdowns[column] > 0.0F) {
+            return (double)slowdowns[i].slowdowns[column];
         }
     }
     return 1.0;
