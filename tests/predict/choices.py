@@ -1,4 +1,4 @@
-"""What "auto" takes on cards on which no kernel was measured, beside what an H200's order would take.
+"""What "auto" takes on cards on which no kernel was measured, and what by an H200's order.
 
     python tests/run.py predict.choices [--card "RTX 3060"]
 
