@@ -311,8 +311,9 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     >>> choice = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")
     >>> choice.variant, choice["register_2d"].tile
     ('tuned', (128, 128))
-    >>> smemkit.explain_choice(smemkit.gemm, a, b, device="rtx 3060").variant
-    'warp_tiled'
+    >>> there = smemkit.explain_choice(smemkit.gemm, a, b, device="rtx 3060")
+    >>> there.variant != "tuned", there.predicted_for
+    (True, 'RTX 3060')
     """
     name = getattr(function, "__name__", "")
     if name not in _core.families() or function is not getattr(_core, name, None):
