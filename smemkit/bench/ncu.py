@@ -596,11 +596,16 @@ def make_table() -> Table:
 
 
 def extend_table(table: Table, more: Table) -> Table:
-    """Appends the rows of another table, and the date of their measurement."""
-    kernels = list(dict.fromkeys(row["kernel"] for row in more["rows"]))
+    """Appends the rows of another table, and the date of their measurement.
+
+    They take the place of rows of the same launch: a call that makes several launches, of which
+    the table lacks one, is measured whole.
+    """
+    kernels = [row["kernel"] for row in more["rows"]]
     again = table.setdefault("measured_again", {})
-    again[more["date"]] = again.get(more["date"], []) + kernels
-    table["rows"] += more["rows"]
+    again[more["date"]] = list(dict.fromkeys(again.get(more["date"], []) + kernels))
+    rows = {(row["kernel"], row["case"]): row for row in table["rows"] + more["rows"]}
+    table["rows"] = list(rows.values())
     return table
 
 

@@ -450,6 +450,17 @@ def test_launches_are_added_to_a_table(tmp_path, capsys):
     assert "has all of these launches" in capsys.readouterr().out
 
 
+def test_added_launches_replace_those_of_the_same_name():
+    row = {"kernel": "one", "case": "n=1", "counters": {}}
+    table = {"date": "2026-01-01", "rows": [row, {**row, "case": "n=2"}]}
+    table["measured_again"] = {"2026-01-02": ["one", "two"]}
+    changed = {**row, "counters": {"shared.load.requests": {"sim": 1, "ncu": 1}}}
+    more = {"date": "2026-01-02", "rows": [changed, {**row, "kernel": "three"}]}
+    got = ncu.extend_table(table, more)
+    assert got["rows"] == [changed, {**row, "case": "n=2"}, {**row, "kernel": "three"}]
+    assert got["measured_again"] == {"2026-01-02": ["one", "two", "three"]}
+
+
 def test_command_refuses_a_table_of_other_launches(tmp_path):
     rows, needed = ncu.list_rows(["vector_add"], []), ncu.held_counters()
     lines = make_csv(rows, needed).splitlines()
