@@ -39,11 +39,14 @@ C_FLAGS = (
 AVX2 = "-mavx2 -mfma"
 AVX2_BITS = "-mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt"
 AVX512 = "-mavx512f -mavx512dq -mavx512vl"
-# Flags of the files that are compiled once for each instruction set: (everywhere, on x86-64).
+# Flags of the files that are loops over lanes, and of those that are compiled once for each
+# instruction set: (everywhere, on x86-64).
 # The arithmetic has vectors of 256 bits, and no BW: gcc 13 fails on masked 16-bit extremes.
 FILE_FLAGS = {
-    "access_avx2.c": ("", AVX2_BITS),
-    "access_avx512.c": ("", f"{AVX512} -mavx512bw {AVX2_BITS} -mprefer-vector-width=512"),
+    "access_avx2.c": ("-O3", AVX2_BITS),
+    "access_avx512.c": ("-O3", f"{AVX512} -mavx512bw {AVX2_BITS} -mprefer-vector-width=512"),
+    "warp_exchange.c": ("-O3", ""),
+    "barrier.c": ("-O3", ""),
     "alu_baseline.c": ("-O3", ""),
     "alu_avx2.c": ("-O3", AVX2),
     "alu_avx512.c": ("-O3", f"{AVX512} {AVX2} -mprefer-vector-width=256"),

@@ -14,7 +14,7 @@
 
 typedef enum pattern { PATTERN_UNIFORM, PATTERN_ROW, PATTERN_ANY } pattern;
 
-enum { GROUP = 8 };
+enum { GROUP = 8, RUN_LANES_MIN = 4 };
 
 #ifndef HAVE_LANES
 /* Lanes whose address is first + lane * step. */
@@ -374,6 +374,95 @@ SMK_ALWAYS_INLINE bool move_groups(smk_warp *warp, const smk_operation *op, bool
     return true;
 }
 
+/* The next run of `rest`, from its first lane up: lanes of one address, or of the addresses of neighbouring elements.
+ * 0: too few lanes for a run. */
+SMK_ALWAYS_INLINE uint32_t next_run(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t rest,
+                                    unsigned bytes, bool *uniform)
+{
+    const uint32_t others = rest & (rest - 1);
+    *uniform = true;
+    if (others == 0) {
+        return rest;
+    }
+    const unsigned first = smk_bits_first(rest), second = smk_bits_first(others);
+    const uint64_t address = address_at(warp, op, narrow, first);
+    const uint64_t distance = address_at(warp, op, narrow, second) - address;
+    *uniform = distance == 0;
+    if (distance != 0 && distance != (uint64_t)(second - first) * bytes) {
+        return 0;
+    }
+    const uint64_t step = *uniform ? 0 : bytes;
+    uint32_t run = equal_lanes(warp, op, narrow, address - first * step, step) & rest;
+    const uint32_t foreign = rest & ~run;
+    if (foreign != 0) {
+        run &= (foreign & (0 - foreign)) - 1;
+    }
+    return foreign == 0 || smk_bits_count(run) >= RUN_LANES_MIN ? run : 0;
+}
+
+SMK_ALWAYS_INLINE void load_runs(smk_warp *warp, const smk_operation *op, uint32_t mask, const void *values,
+                                 unsigned bytes)
+{
+    if (bytes == sizeof(uint32_t)) {
+        const uint32_t *value = values;
+        uint32_t *row = SMK_ROW(uint32_t, warp, op->d);
+        for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+            row[i] = (mask >> i & 1) != 0 ? value[i] : row[i];
+        }
+        return;
+    }
+    const uint64_t *value = values;
+    uint64_t *row = SMK_ROW(uint64_t, warp, op->d);
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+        row[i] = (mask >> i & 1) != 0 ? value[i] : row[i];
+    }
+}
+
+/* One run of lanes first to last, some of which may be inactive: loads go to `values`, as the destination may be the
+ * row of addresses. */
+SMK_ALWAYS_INLINE void move_run(smk_warp *warp, const smk_operation *op, bool store, uint32_t run, bool uniform,
+                                unsigned char *host, unsigned char *values, unsigned bytes)
+{
+    const unsigned first = smk_bits_first(run), last = smk_bits_last(run);
+    const unsigned char *row = SMK_ROW(unsigned char, warp, op->d);
+    if (store && uniform) { /* the highest lane wins, as if lanes stored in order */
+        memcpy(host, row + last * bytes, bytes);
+    } else if (store && smk_bits_count(run) == last - first + 1) {
+        memcpy(host, row + first * bytes, (last - first + 1) * bytes);
+    } else if (store) {
+        for (; run != 0; run &= run - 1) {
+            const unsigned i = smk_bits_first(run);
+            memcpy(host + (i - first) * bytes, row + i * bytes, bytes);
+        }
+    } else if (uniform) {
+        for (unsigned i = first; i <= last; i++) {
+            memcpy(values + i * bytes, host, bytes);
+        }
+    } else {
+        memcpy(values + first * bytes, host, (last - first + 1) * bytes);
+    }
+}
+
+/* Moves the runs that a warp consists of where part of it is active, or its rows are no multiple of eight wide, and
+ * whose elements fill their lanes. The lanes that are left. A run is a range of lanes, and runs come in the order of
+ * lanes, so that the highest lane wins. */
+SMK_ALWAYS_INLINE uint32_t move_runs(smk_warp *warp, const smk_operation *op, bool store, bool narrow, uint32_t mask,
+                                     unsigned bytes, const target *at)
+{
+    uint64_t values[SMK_WARP_SIZE];
+    uint32_t rest = mask, run = 0;
+    bool uniform = false;
+    while (rest != 0 && (run = next_run(warp, op, narrow, rest, bytes, &uniform)) != 0) {
+        unsigned char *host = at->host + target_offset_at(warp, op, narrow, smk_bits_first(run), at->add);
+        move_run(warp, op, store, run, uniform, host, (unsigned char *)values, bytes);
+        rest &= ~run;
+    }
+    if (!store && rest != mask) {
+        load_runs(warp, op, mask & ~rest, values, bytes);
+    }
+    return rest;
+}
+
 /* The slower path: addresses in any order, and an allocation that is not cached. Out of line, so that the handlers
  * need no stack frame. */
 SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
@@ -394,6 +483,13 @@ SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_opera
     }
     if (mask == UINT32_MAX && count == 1 && move_groups(warp, op, store, narrow, bytes, &at)) {
         return op + 1;
+    }
+    if (count == 1 && (element == SMK_ELEMENT_U32_32 || element == SMK_ELEMENT_U64_64)) {
+        mask = element == SMK_ELEMENT_U32_32 ? move_runs(warp, op, store, narrow, mask, sizeof(uint32_t), &at)
+                                             : move_runs(warp, op, store, narrow, mask, sizeof(uint64_t), &at);
+        if (mask == 0) {
+            return op + 1;
+        }
     }
     uint64_t target_offset[SMK_WARP_SIZE]; /* kept, as a destination may be the row of addresses */
     for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {

@@ -146,6 +146,17 @@ SMK_INLINE uint32_t smk_shf_r(uint32_t a, uint32_t b, uint32_t n)
     return (uint32_t)(((uint64_t)b << 32 | a) >> n);
 }
 
+/* The same of n < 32, in 32-bit lanes. */
+SMK_INLINE uint32_t smk_shf_l_wrap(uint32_t a, uint32_t b, uint32_t n)
+{
+    return b << n | a >> 1 >> (31 - n);
+}
+
+SMK_INLINE uint32_t smk_shf_r_wrap(uint32_t a, uint32_t b, uint32_t n)
+{
+    return a >> n | b << 1 << (31 - n);
+}
+
 /* bit fields --------------------------------------------------------------------------------------- */
 
 SMK_INLINE uint64_t smk_low_mask(uint32_t bits) /* the lowest `bits` bits, all 64 from there on */

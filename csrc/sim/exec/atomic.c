@@ -1,5 +1,6 @@
 #include "sim/exec/atomic.h"
 
+#include "sim/code/bits.h"
 #include "sim/exec/access.h"
 #include "sim/exec/block.h"
 #include "sim/exec/convert.h"
@@ -215,11 +216,33 @@ static inline uint64_t update(unsigned char *host, unsigned bytes, bool alone, b
     return bytes == 4 ? update32(host, op, b, c, true) : update64(host, op, b, c, true);
 }
 
+/* Asks the host's caches for the words of all lanes, which the updates reach one after the other: atomic operations go
+ * to scattered addresses, and the host does not look past an update of its own. */
+static inline void prefetch(const smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+#if defined(__GNUC__)
+    const smk_cached_allocation *cached = &warp->control->allocation_cache[op->slot];
+    const uint64_t *row = SMK_ROW(uint64_t, warp, op->a), first = op->u.immediate - cached->address;
+    if (op->d2 == SMK_SPACE_SHARED) {
+        return;
+    }
+    for (; mask != 0; mask &= mask - 1) {
+        const uint64_t offset = row[smk_bits_first(mask)] + first;
+        if (offset < cached->bytes) {
+            __builtin_prefetch(cached->host + offset, 1);
+        }
+    }
+#else
+    (void)warp, (void)op, (void)mask;
+#endif
+}
+
 const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_operation_mask(warp, op);
     unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
     bool alone = warp->control->block->run->ordered;
+    prefetch(warp, op, mask);
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         if ((mask >> lane & 1) == 0) {
             continue;

@@ -59,17 +59,15 @@ static void exit_lanes_at_the_end(smk_warp *warp, uint32_t missing)
 static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, uint32_t *value)
 {
     const uint32_t *row = SMK_ROW(uint32_t, warp, offset);
-    bool found = false;
-    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        if ((mask >> lane & 1) != 0) {
-            if (found && row[lane] != *value) {
-                return false;
-            }
-            *value = row[lane];
-            found = true;
-        }
+    uint32_t other = 0;
+    if (mask == 0) {
+        return false;
     }
-    return found;
+    *value = row[smk_bits_first(mask)];
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        other |= (row[lane] ^ *value) & (0 - (mask >> lane & 1));
+    }
+    return other == 0;
 }
 
 /* Records the arrival of a warp at a barrier, to wait or not; NULL where the warp has failed. */

@@ -11,13 +11,14 @@ typedef struct members {
     const uint32_t *row; /* of membermasks; NULL: all present lanes */
 } members;
 
-static uint32_t mask_of(const members *all, unsigned lane)
+SMK_ALWAYS_INLINE uint32_t mask_of(const members *all, unsigned lane)
 {
     return all->row == NULL ? all->executing : all->row[lane] & all->executing;
 }
 
 /* True where all lanes of each mask are present or have exited. Else the lanes wait for them (park.h). */
-static bool gather(const smk_warp *warp, const smk_operation *op, uint32_t executing, bool sync, members *all)
+SMK_ALWAYS_INLINE bool gather(const smk_warp *warp, const smk_operation *op, uint32_t executing, bool sync,
+                              members *all)
 {
     all->executing = executing;
     all->row = sync ? SMK_ROW(uint32_t, warp, op->u.immediate) : NULL;
@@ -27,12 +28,12 @@ static bool gather(const smk_warp *warp, const smk_operation *op, uint32_t execu
     uint32_t elsewhere = warp->control->live & ~executing, wrong = 0;
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint32_t mask = all->row[lane];
-        wrong |= (uint32_t)((mask & elsewhere) != 0 || (mask >> lane & 1) == 0) << lane;
+        wrong |= (uint32_t)(((mask & elsewhere) != 0) | ((mask >> lane & 1) == 0)) << lane;
     }
     return (wrong & executing) == 0;
 }
 
-static void put32(smk_warp *warp, uint32_t offset, uint32_t mask, const uint32_t *value)
+SMK_ALWAYS_INLINE void put32(smk_warp *warp, uint32_t offset, uint32_t mask, const uint32_t *value)
 {
     uint32_t *row = SMK_ROW(uint32_t, warp, offset);
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
@@ -49,7 +50,7 @@ static void put_predicate(smk_warp *warp, uint32_t offset, uint32_t mask, uint32
 typedef enum shuffle { SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_BFLY, SHUFFLE_IDX } shuffle;
 
 /* The source lane; -1 where it is outside the segment. */
-static inline int source_lane(shuffle mode, uint32_t lane, uint32_t b, uint32_t c)
+SMK_ALWAYS_INLINE int source_lane(shuffle mode, uint32_t lane, uint32_t b, uint32_t c)
 {
     uint32_t offset = b & 31, clamp = c & 31, segment = c >> 8 & 31;
     uint32_t low = lane & segment, high = low | (clamp & ~segment);
@@ -80,7 +81,25 @@ int smk_warp_exchange_source(const smk_instruction *instruction, uint32_t lane, 
     return source_lane(mode, lane, b, c);
 }
 
-static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_operation *op, shuffle mode)
+/* The values of a shuffle, and the lanes whose source lies inside their segment. The value of a lane that is not present
+ * is undefined: always 0 here. */
+SMK_ALWAYS_INLINE uint32_t take_values(shuffle mode, uint32_t executing, const uint32_t *a, const uint32_t *b,
+                                       const uint32_t *c, uint32_t *value)
+{
+    uint32_t present[SMK_WARP_SIZE], from[SMK_WARP_SIZE], inside = 0;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) { /* no branch, so that the compiler can make vectors of it */
+        const int source = source_lane(mode, lane, b[lane], c[lane]);
+        from[lane] = source >= 0 ? (uint32_t)source & (SMK_WARP_SIZE - 1) : lane;
+        inside |= (uint32_t)(source >= 0) << lane;
+        present[lane] = a[lane] & (0 - (executing >> lane & 1));
+    }
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        value[lane] = present[from[lane]];
+    }
+    return inside;
+}
+
+SMK_ALWAYS_INLINE const smk_operation *shuffle_lanes(smk_warp *warp, const smk_operation *op, shuffle mode)
 {
     uint32_t executing = smk_operation_mask(warp, op);
     members all;
@@ -90,44 +109,37 @@ static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_opera
     if (!gather(warp, op, executing, op->count != 0, &all)) {
         return smk_park_lanes(warp, op, executing, all.row);
     }
-    const uint32_t *a = SMK_ROW(uint32_t, warp, op->a), *b = SMK_ROW(uint32_t, warp, op->b);
-    const uint32_t *c = SMK_ROW(uint32_t, warp, op->c);
-    uint32_t value[SMK_WARP_SIZE], inside = 0;
-    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        int source = source_lane(mode, lane, b[lane], c[lane]);
-        inside |= (uint32_t)(source >= 0) << lane;
-        unsigned from = source >= 0 ? (unsigned)source & 31 : lane;
-        /* the value of a lane that is not present is undefined: always 0 here */
-        value[lane] = (executing >> from & 1) != 0 ? a[from] : 0;
-    }
+    uint32_t value[SMK_WARP_SIZE];
+    const uint32_t inside = take_values(mode, executing, SMK_ROW(uint32_t, warp, op->a), SMK_ROW(uint32_t, warp, op->b),
+                                        SMK_ROW(uint32_t, warp, op->c), value);
     put32(warp, op->d, executing, value);
     put_predicate(warp, op->d2, executing, inside);
     return op + 1;
 }
 
-static const smk_operation *run_shuffle_up(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_shuffle_up(smk_warp *warp, const smk_operation *op)
 {
     return shuffle_lanes(warp, op, SHUFFLE_UP);
 }
 
-static const smk_operation *run_shuffle_down(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_shuffle_down(smk_warp *warp, const smk_operation *op)
 {
     return shuffle_lanes(warp, op, SHUFFLE_DOWN);
 }
 
-static const smk_operation *run_shuffle_bfly(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_shuffle_bfly(smk_warp *warp, const smk_operation *op)
 {
     return shuffle_lanes(warp, op, SHUFFLE_BFLY);
 }
 
-static const smk_operation *run_shuffle_idx(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_shuffle_idx(smk_warp *warp, const smk_operation *op)
 {
     return shuffle_lanes(warp, op, SHUFFLE_IDX);
 }
 
 typedef enum vote { VOTE_ALL, VOTE_ANY, VOTE_UNIFORM, VOTE_BALLOT } vote;
 
-static inline const smk_operation *vote_lanes(smk_warp *warp, const smk_operation *op, vote kind)
+SMK_ALWAYS_INLINE const smk_operation *vote_lanes(smk_warp *warp, const smk_operation *op, vote kind)
 {
     uint32_t executing = smk_operation_mask(warp, op);
     members all;
@@ -152,22 +164,22 @@ static inline const smk_operation *vote_lanes(smk_warp *warp, const smk_operatio
     return op + 1;
 }
 
-static const smk_operation *run_vote_all(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_vote_all(smk_warp *warp, const smk_operation *op)
 {
     return vote_lanes(warp, op, VOTE_ALL);
 }
 
-static const smk_operation *run_vote_any(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_vote_any(smk_warp *warp, const smk_operation *op)
 {
     return vote_lanes(warp, op, VOTE_ANY);
 }
 
-static const smk_operation *run_vote_uniform(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_vote_uniform(smk_warp *warp, const smk_operation *op)
 {
     return vote_lanes(warp, op, VOTE_UNIFORM);
 }
 
-static const smk_operation *run_vote_ballot(smk_warp *warp, const smk_operation *op)
+SMK_CLONES static const smk_operation *run_vote_ballot(smk_warp *warp, const smk_operation *op)
 {
     return vote_lanes(warp, op, VOTE_BALLOT);
 }
