@@ -49,6 +49,9 @@ class Card:
     block_clk, warp_clk, barrier_clk, barrier_warp_clk : float
         A multiprocessor starts a block in block_clk clocks, or warp_clk for each of its warps; a
         barrier takes barrier_clk, and barrier_warp_clk for each warp.
+    atomic_clk, fence_clk : float
+        Until an atomic on global memory has its result, and until a fence of a warp that has
+        stored lets it go on, where nothing else waits.
     atomic_slices, atomic_ns, atomic_next_ns, float_atomic_next_ns : float
         So many parts of the L2 cache execute atomics; each takes atomic_ns for a sector of a
         request, and the next lane with the same address as long again as the others say.
@@ -93,6 +96,8 @@ class Card:
     warp_clk: float
     barrier_clk: float
     barrier_warp_clk: float
+    atomic_clk: float
+    fence_clk: float
     atomic_slices: float
     atomic_ns: float
     atomic_next_ns: float

@@ -24,7 +24,7 @@ COLUMNS = (
     *("kind", "queued", "service", "latency", "stall", "write_barrier", "read_barrier"),
     *("wait_mask", "is_barrier", "group", "left", "even", "odd", "share", "more", "misses"),
 )
-QUEUED_COLUMN, SERVICE, LATENCY = map(COLUMNS.index, ("queued", "service", "latency"))
+SERVICE, LATENCY, STALL = map(COLUMNS.index, ("service", "latency", "stall"))
 SHARE, MORE, MISSES = map(COLUMNS.index, ("share", "more", "misses"))
 FIRST_KINDS = ("barrier", "async")  # which the simulation knows by their numbers
 OTHER_LATENCY = 12.0  # of what has a scoreboard and stands in no class of WAITS
@@ -51,7 +51,7 @@ WAITS = {
     "special_register": "special_register",
     "uniform": "uniform",
     "barrier": "barrier",
-    "fence": "atomic_global",
+    "fence": "fence",
 }
 QUEUED = {
     *("load.shared", "store.shared", "atomic.shared", "matrix.shared", "load.global", "shuffle"),
@@ -140,6 +140,8 @@ def fill(
         waits.append(getattr(latencies, named) if named else OTHER_LATENCY)
     rows[:, SERVICE] = np.array(clocks)[table.opcode_of]
     rows[:, LATENCY] = np.array(waits)[table.opcode_of]
+    held = np.array([_is_fence(opcode) for opcode, _ in table.opcodes], bool)[table.opcode_of]
+    rows[held, STALL] = np.maximum(rows[held, STALL], latencies.fence)
     for line, answer in latencies.lines.items():
         for i in _list_loads(table, line):
             rows[i, LATENCY], rows[i, MORE], rows[i, MISSES] = answer
@@ -148,6 +150,11 @@ def fill(
             rows[i, SERVICE] = known.service
             rows[i, SHARE] = known.share if table.guarded[i] else 1.0
     return rows
+
+
+def _is_fence(opcode: str) -> bool:
+    """Whether the warp stops until all the device sees its stores; no scoreboard says so."""
+    return opcode.startswith("MEMBAR") and not opcode.endswith(".CTA")
 
 
 def _list_loads(table: StepTable, line: int) -> Iterable[int]:

@@ -44,9 +44,10 @@ class Latencies:
     """Clocks from issue until a result can be used, of what has no fixed latency.
 
     `global_load` is the mean over the launch's hits and misses, which the caller knows.
-    `atomic_global`: of atomics that return a value, and of fences. `barrier`: from the last arrival
-    to the first instruction behind it. `branch`: clocks that a branch that is taken holds its warp
-    beyond its stall. `read`: from service until the operands of a queued instruction may change.
+    `atomic_global`: of atomics that return a value. `fence`: that a fence holds its warp.
+    `barrier`: from the last arrival to the first instruction behind it. `branch`: clocks that a
+    branch that is taken holds its warp beyond its stall. `read`: from service until the operands of
+    a queued instruction may change.
     `lines`: of loads that are known better, by their lines in the PTX text.
     """
 
@@ -59,6 +60,7 @@ class Latencies:
     shuffle: float
     atomic_shared: float
     atomic_global: float
+    fence: float
     texture: float
     special_register: float
     uniform: float

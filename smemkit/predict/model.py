@@ -36,7 +36,7 @@ LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
 DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
 ATOMIC_CHUNK = 512  # bytes that lie in one part of the L2 cache
-SM_L2_MOST = 64.0  # bytes a clock that one multiprocessor can have from the L2 cache
+SM_L2_MOST = 64.0  # bytes a clock between one multiprocessor and the L2 cache, each way
 # Share of the L2 cache that data can fill: on an H200 48 MB of 60 were seen to hit, 64 were not.
 L2_KEPT = 0.85
 
@@ -269,7 +269,8 @@ def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps
         tensor=33.0,
         shuffle=24.0,
         atomic_shared=2 * card.shared_clk,
-        atomic_global=card.l2_clk,
+        atomic_global=card.atomic_clk,
+        fence=card.fence_clk,
         texture=card.l1_clk,
         special_register=22.0,
         uniform=12.0,
@@ -412,7 +413,12 @@ def add_memory(facts: Mapping[str, Any], card: Card, traffic: Traffic, active: f
             partly += sectors
         else:
             stored += sectors
-    written = stored / card.l2_stores_per_clk + partly / card.l2_partial_stores_per_clk
+    alone = card.multiprocessors / active  # few multiprocessors have the whole cache
+    rates = [
+        min(SM_L2_MOST / SECTOR, each * alone)
+        for each in (card.l2_stores_per_clk, card.l2_partial_stores_per_clk)
+    ]
+    written = stored / rates[0] + partly / rates[1]
     dram = traffic.dram_read + traffic.dram_written
     mixed = 4 * traffic.dram_read * traffic.dram_written / dram**2 if dram else 0.0
     share = card.dram_share - card.dram_turn_share * mixed
@@ -420,7 +426,7 @@ def add_memory(facts: Mapping[str, Any], card: Card, traffic: Traffic, active: f
     dram_rate = card.dram_gbs * share * 1e3 / card.clock_mhz / active
     return [
         Part("l2", traffic.read * SECTOR, "bytes", rate, read / total),
-        Part("l2 stores", stored + partly, "sectors", card.l2_stores_per_clk, written / total),
+        Part("l2 stores", stored + partly, "sectors", rates[0], written / total),
         Part("dram", dram, "bytes", dram_rate, dram / total / dram_rate),
     ]
 
