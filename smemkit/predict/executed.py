@@ -455,22 +455,17 @@ class _Equations:
 
     def solve(self) -> Numbers:
         """The variables."""
-        matrix = np.zeros((len(self.rows), self.width))
-        value = np.zeros(len(self.rows))
-        for r, (row, number, weight) in enumerate(self.rows):
-            unit = max(number, max(abs(c) * self.scale[i] for i, c in row.items()), 1e-9)
-            for i, coefficient in row.items():
-                matrix[r, i] = weight * coefficient * self.scale[i] / unit
-            value[r] = weight * number / unit
+        system = _Sparse(self.rows, self.scale)
         weights = np.array([weight for _, _, weight in self.rows])
         damping = np.ones(len(self.rows))
         answer, free = np.zeros(self.width), np.ones(self.width, bool)
         for _ in range(ROUNDS):
-            answer, free = _solve_nonnegative(matrix * damping[:, None], value * damping, free)
-            missed = np.abs(matrix @ answer - value) / weights
+            answer, free = _solve_nonnegative(*system.square(damping), free)
+            sums = system.multiply(answer)
+            missed = np.abs(sums - system.value) / weights
             before = damping
             damping = np.sqrt(TOLERANCE / np.maximum(missed, TOLERANCE))
-            damping[[r for r in self.least if matrix[r] @ answer > value[r]]] = 0.0
+            damping[[r for r in self.least if sums[r] > system.value[r]]] = 0.0
             if np.abs(damping - before).max(initial=0.0) < 0.05:
                 break
         return answer * self.scale
@@ -495,15 +490,51 @@ class _Equations:
         return float(missed / max(sum(value for _, value in self.anchors), 1.0))
 
 
+class _Sparse:
+    """Weighted equations, of which each has a few unknowns, in units of a guess of these."""
+
+    def __init__(self, rows: Sequence[tuple[dict[int, float], float, float]], scale: Numbers):
+        self.width = len(scale)
+        self.value = np.zeros(len(rows))
+        places: list[tuple[int, int, float]] = []  # row, unknown, coefficient
+        pairs: list[tuple[int, int, int]] = []  # row, and two of its places
+        for r, (row, number, weight) in enumerate(rows):
+            unit = max(number, max(abs(c) * scale[i] for i, c in row.items()), 1e-9)
+            self.value[r] = weight * number / unit
+            first = len(places)
+            places += [(r, i, weight * c * scale[i] / unit) for i, c in row.items()]
+            own = range(first, len(places))
+            pairs += [(r, a, b) for a in own for b in own]
+        self.row, self.unknown = (np.array([p[k] for p in places], np.int64) for k in (0, 1))
+        self.number = np.array([p[2] for p in places])
+        row, a, b = np.array(pairs, np.int64).reshape(-1, 3).T
+        self.pair_row = row
+        self.pair_place = self.unknown[a] * self.width + self.unknown[b]
+        self.pair_number = self.number[a] * self.number[b]
+
+    def square(self, damping: Numbers) -> tuple[Numbers, Numbers]:
+        """The normal equations, each row multiplied by its damping."""
+        factor = damping**2
+        numbers = self.pair_number * factor[self.pair_row]
+        square = np.bincount(self.pair_place, numbers, self.width**2)
+        right = self.number * (self.value * factor)[self.row]
+        right = np.bincount(self.unknown, right, self.width)
+        return square.reshape(self.width, self.width), right
+
+    def multiply(self, answer: Numbers) -> Numbers:
+        """The left sides of the equations."""
+        return np.bincount(self.row, self.number * answer[self.unknown], len(self.value))
+
+
 def _solve_nonnegative(
-    matrix: Numbers, value: Numbers, free: NDArray[np.bool_]
+    square: Numbers, right: Numbers, free: NDArray[np.bool_]
 ) -> tuple[Numbers, NDArray[np.bool_]]:
     """Least squares without negative unknowns, and which of them are not held at 0.
 
-    free: those that are not held at first. Block principal pivoting: all that are negative are
-    held, and all freed that would fall below what they are held at.
+    square, right: the normal equations. free: those that are not held at first. Block principal
+    pivoting: all that are negative are held, and all freed that would fall below what they are
+    held at.
     """
-    square, right = matrix.T @ matrix, matrix.T @ value
     square[np.diag_indices_from(square)] += 1e-9
     answer = np.zeros(len(right))
     fewest, left = len(right) + 1, PIVOTS

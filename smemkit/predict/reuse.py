@@ -174,7 +174,18 @@ def find_origins(
     steps: Steps, grid: Triple, numbers: NDArray[numpy.int64]
 ) -> NDArray[numpy.float64]:
     """Where the access of each block begins, in bytes from that of the first one."""
-    return split_index(numbers, grid, steps.width)[:, :4] @ numpy.array(steps.bytes)
+    x, rest = numbers % grid[0], numbers // grid[0]
+    low, high, y, z = steps.bytes
+    origins = numpy.zeros(len(numbers))
+    if low:
+        origins += low * (x % steps.width)
+    if high:
+        origins += high * (x // steps.width)
+    if y:
+        origins += y * (rest % grid[1])
+    if z:
+        origins += z * (rest // grid[1])
+    return origins
 
 
 @functools.lru_cache(maxsize=256)
