@@ -50,10 +50,13 @@ FOLDER = Path(__file__).with_name("facts")
 WIDTHS = {"opcode": 2, "control": 3, "line": 3, "reads": 1}  # bytes of each column
 GUARD = 1 << 17  # beside 17 control bits
 ENTRY = re.compile(r"\.entry\s+([\w$]+)")
-# Entries that are left out where a kernel has others.
+# Entries that are left out where a kernel has others; and float64 where it is not half as fast as
+# float32.
 RARE = re.compile(
-    r"_(?:float64|int32|int64|bits8|bits16|bits64|bits128|bfloat16)$|_(?:max|min|mean|argmax|argmin)_"
+    r"_(?:int32|int64|bits8|bits16|bits64|bits128|bfloat16)$|_(?:max|min|mean|argmax|argmin)_"
 )
+DOUBLE = "_float64"
+WITH_DOUBLE = ("80", "90", "100")
 
 
 def hash_text(ptx: str) -> str:
@@ -212,10 +215,13 @@ def unpack_blocks(
 # Making the files --------------------------------------------------------------------------------
 
 
-def choose_entries(ptx: str) -> list[str]:
-    """The entries of a PTX text that are carried."""
+def choose_entries(ptx: str, architecture: str) -> list[str]:
+    """The entries of a PTX text that are carried for an architecture."""
     names = ENTRY.findall(ptx)
-    return [name for name in names if not RARE.search(name)] or names
+    common = [name for name in names if not RARE.search(name)] or names
+    if architecture in WITH_DOUBLE:
+        return common
+    return [name for name in common if not name.endswith(DOUBLE)] or common
 
 
 def is_made(ptx: str, architecture: str) -> bool:
@@ -229,7 +235,7 @@ def is_made(ptx: str, architecture: str) -> bool:
 def make_codes(ptx: str, architecture: str) -> list[MachineCode]:
     """The machine code of the entries that are carried, by ptxas and nvdisasm."""
     ptxas, nvdisasm = demand_tools("a kernel", architecture)
-    target, names = choose_target(ptx, architecture), choose_entries(ptx)
+    target, names = choose_target(ptx, architecture), choose_entries(ptx, architecture)
     wanted = [word for name in names for word in ("-e", name)]
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
         text, image = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
@@ -260,7 +266,7 @@ def make_file(texts: Iterable[str], family: str, architecture: str) -> int:
         if not is_made(ptx, architecture):
             continue
         text = hash_text(ptx)
-        if text not in known:
+        if text not in known or known[text][0] != choose_entries(ptx, architecture):
             codes = make_codes(ptx, architecture)
             known[text] = [code.entry for code in codes], pack(codes)
         parts[text] = known[text]

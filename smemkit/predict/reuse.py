@@ -127,6 +127,8 @@ def list_fits(blocks: tuple[int, ...], grid: Triple) -> list[Fit]:
 @functools.lru_cache(maxsize=1024)
 def fit_origin(access: Access, grid: Triple) -> Steps | None:
     """How the access moves with its block; None where that is no affine function of its index."""
+    if max(grid[1:]) == 1 and len(access.blocks) < grid[0] and is_sequence(access):
+        return None  # blocks take numbers in turn: those that were counted have the first ones
     low = numpy.asarray(access.low, float)
     for width, used, chosen, inverse in list_fits(tuple(access.blocks), grid):
         steps = inverse @ (low - low[0])
@@ -224,7 +226,8 @@ def bound_unions(
             seen += max(0, high - max(low, end))
             end = max(end, high)
         together = sum(unions[id(access)][0] for access in guessed)
-        most = seen * (1 + 1 / max(len(accesses[0].blocks), 1)) / SECTOR
+        counted = max((len(access.blocks) for access in accesses), default=1)
+        most = seen * (1 + 1 / counted) / SECTOR
         ticketed = any(unions[id(access)][0] * SECTOR > 2 * seen for access in guessed)
         if together > most and not ticketed:
             for access in guessed:

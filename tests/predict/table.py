@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOUND = Path(__file__).with_name("predicted_h200.json")
 PAGE = ROOT / "docs" / "predict.md"
 NAMES = ("family", "variant", "shape", "dtype", "parameters", "cache")
+PAIRS_MOST = 8  # of a ladder in wrong order that the page names
 GOALS = {"median": 0.15, "near": 0.3, "share": 0.9, "tau": 0.9}
 
 
@@ -42,9 +43,16 @@ def list_rows():
                     "parameters": dict(row.parameters),
                     "cache": row.cache,
                     "measured_ms": float(f"{statistics.median(row.times_ms):.6g}"),
+                    "spread": round(find_spread(row.times_ms), 4),
                 }
             )
     return rows
+
+
+def find_spread(times):
+    """The middle four fifths of times, as a share of their median."""
+    low, *_, high = statistics.quantiles(times, n=10) if len(times) > 1 else times * 2
+    return (high - low) / statistics.median(times)
 
 
 def name_row(row):
@@ -105,13 +113,39 @@ def find_tau(pairs):
     return sum(signs) / len(signs)
 
 
-def list_taus(rows):
-    """Kendall's tau of each ladder: of three and more variants at one shape."""
+def list_ladders(rows):
+    """The rows of each ladder, the fastest first: of three and more variants at one shape."""
     ladders = collections.defaultdict(list)
     for row in rows:
         key = [row[name] for name in ("family", "shape", "dtype", "parameters", "cache")]
-        ladders[json.dumps(key)].append((row["measured_ms"], row["predicted_ms"]))
-    return [find_tau(pairs) for pairs in ladders.values() if len(pairs) > 2]
+        ladders[json.dumps(key)].append(row)
+    return [
+        sorted(members, key=lambda row: row["measured_ms"])
+        for members in ladders.values()
+        if len(members) > 2
+    ]
+
+
+def list_taus(rows):
+    """Kendall's tau of each ladder."""
+    return [
+        find_tau([(row["measured_ms"], row["predicted_ms"]) for row in ladder])
+        for ladder in list_ladders(rows)
+    ]
+
+
+def list_misplaced(ladder):
+    """Pairs of a ladder in wrong order: (faster, slower, by how much it is, whether noise may be).
+
+    Measured times that differ by less than the larger of their spreads may be in either order.
+    """
+    found = []
+    for i, fast in enumerate(ladder):
+        for slow in ladder[i + 1 :]:
+            if fast["predicted_ms"] >= slow["predicted_ms"]:
+                gap = slow["measured_ms"] / fast["measured_ms"] - 1
+                found.append((fast, slow, gap, gap < max(fast["spread"], slow["spread"])))
+    return found
 
 
 def sum_up(rows):
@@ -146,6 +180,40 @@ def write_summary(rows):
     return "\n".join(lines)
 
 
+def write_order(rows):
+    """What is said of the order inside ladders, and the ladders that are not as they should be."""
+    ladders = list_ladders(rows)
+    taus = list_taus(rows)
+    goal = GOALS["tau"]
+    clear = []
+    for ladder in ladders:
+        pairs = len(ladder) * (len(ladder) - 1) / 2
+        wrong = sum(1 for *_, noise in list_misplaced(ladder) if not noise)
+        clear.append(1 - 2 * wrong / pairs)
+    lines = [
+        f"Of {len(ladders)} ladders, {sum(tau >= goal for tau in taus)} have a tau of {goal} or "
+        f"more, and {sum(tau >= goal for tau in clear)} where pairs count as right whose measured "
+        "times differ by less than their spread. The others, and what stands in wrong order there "
+        "(by how much the slower one was slower):",
+        "",
+        "| ladder | tau | without noise | pairs in wrong order |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    for ladder, tau, without in zip(ladders, taus, clear, strict=True):
+        if tau >= goal:
+            continue
+        row = ladder[0]
+        shape = " x ".join(f"{length:,}" for length in row["shape"])
+        words = [row["family"], row["dtype"], *row["parameters"].values(), shape, row["cache"]]
+        wrong = [
+            f"{fast['variant']} before {slow['variant']} ({'noise, ' if noise else ''}{gap:.1%})"
+            for fast, slow, gap, noise in list_misplaced(ladder)
+        ]
+        pairs = ", ".join(wrong[:PAIRS_MOST]) + (", ..." if len(wrong) > PAIRS_MOST else "")
+        lines.append(f"| {' '.join(words)} | {tau:.2f} | {without:.2f} | {pairs} |")
+    return "\n".join(lines)
+
+
 def write_rows(rows):
     """The table of all rows."""
     lines = [
@@ -173,6 +241,7 @@ def fill(text, name, made):
 def fill_page(text, rows):
     """The page with its tables made of the rows."""
     text = fill(text, "summary", write_summary(rows))
+    text = fill(text, "order", write_order(rows))
     return fill(text, "rows", write_rows(rows))
 
 
@@ -186,7 +255,7 @@ def main():
     rows = list_rows()
     wanted = [row for row in rows if row["family"].startswith(chosen.rows)]
     known |= {name_row(row): row for row in predict_rows(wanted)}
-    done = [known[name_row(row)] for row in rows if name_row(row) in known]
+    done = [{**row, **known[name_row(row)], **row} for row in rows if name_row(row) in known]
     lines = ",\n".join(json.dumps(row) for row in done)
     FOUND.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     if len(done) == len(rows):

@@ -82,7 +82,8 @@ def test_parts_of_a_file_are_found_by_their_hash():
 
 def test_which_entries_are_carried():
     text = ".target sm_90a\n.entry f_float32(\n.entry f_float64(\n.entry g_max_float32("
-    assert carried.choose_entries(text) == ["f_float32"]
-    assert carried.choose_entries(".entry dmma_float64(") == ["dmma_float64"]
+    assert carried.choose_entries(text, "86") == ["f_float32"]
+    assert carried.choose_entries(text, "90") == ["f_float32", "f_float64"]
+    assert carried.choose_entries(".entry dmma_float64(", "86") == ["dmma_float64"]
     assert carried.is_made(text, "90") and not carried.is_made(text, "100")
     assert carried.is_made(re.sub("sm_90a", "sm_75", text), "100")

@@ -121,6 +121,54 @@ def test_blocks_of_one_row_share_what_does_not_move_with_x():
     assert reuse.count_union(rows, grid, 0, 32) == (256, True)
 
 
+def test_a_kernel_may_take_two_indices_from_x():
+    # rows of 4 blocks of 1024 bytes each, one row every 65536 bytes
+    places = range(0, 32, 5)
+    rows = make_access(places, [65536 * (x // 4) + 1024 * (x % 4) for x in places], 1024, 32)
+    assert reuse.fit_origin(rows, (32, 1, 1)) == reuse.Steps(4, (1024.0, 65536.0, 0.0, 0.0))
+    # a column that all blocks of equal x % 2 read: of 8 blocks that are 4 apart, all
+    columns = make_access(places, [1024 * (x % 2) for x in places], 1024, 32)
+    assert reuse.count_shared(columns, (32, 1, 1), 4, 8) == 1 / 8
+    assert reuse.count_shared(rows, (32, 1, 1), 4, 8) == 1.0
+    # blocks that take numbers in turn have the ranges one behind the other, whatever their index
+    taken = make_access(places, [1024 * i for i in range(len(places))], 1024, 32)
+    assert reuse.fit_origin(taken, (32, 1, 1)) is None
+
+
+def test_a_launch_that_touches_nothing_is_predicted():
+    kernel = smemkit.RawKernel(
+        ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry f()\n{\nret;\n}\n", "f"
+    )
+    found = kernel.predict((4,), (32,), (), device="h200")
+    assert 0 < found.time_ms < 0.01 and found.limited_by == "launch"
+
+
+def test_few_multiprocessors_have_the_whole_cache():
+    x = numpy.ones(1024, "float32")
+
+    def predict(blocks):
+        source = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry f(.param .u64 out)
+{
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+ld.param.u64 %rd1, [out];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.u64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r1;
+ret;
+}
+"""
+        kernel = smemkit.RawKernel(source, "f")
+        return kernel.predict((blocks,), (1024,), (x,), device="h200")
+
+    alone, many = predict(1).terms["l2 stores"], predict(132).terms["l2 stores"]
+    assert alone.rate == 2.0 and many.rate == smemkit.card("h200").l2_stores_per_clk
+
+
 def test_what_fits_into_the_cache_is_not_read_again():
     blocks = list(range(8))
     access = make_access(blocks, [4096 * b for b in blocks], 4096, 128)
