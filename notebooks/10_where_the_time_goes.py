@@ -165,11 +165,33 @@ check_memory((12 * n**2 / card.dram_gbs / 1e6, 32 * count["global.load.sectors"]
 # ## All terms together
 #
 # `smemkit.predict` does what you did, for every part of the card, with the instructions that the
-# card would execute. **Predict** before you look: the parts work at the same time. Is the time of
-# the kernel the *sum* of the terms, or the *longest* of them?
+# card would execute.
+#
+# ## Question 4: all of them
+#
+# **Predict** before you look: the parts work at the same time. How many milliseconds does the whole
+# kernel take, by the terms that you have worked out so far? Is it their *sum*, or the *longest* of
+# them?
 
 # %%
+answer = None  # your answer, in milliseconds
 prediction = smemkit.predict(smemkit.gemm, a, a, variant="column", device=CARD)
+
+
+def check_whole(ms):
+    low, high = prediction.low_ms, prediction.high_ms
+    assert ms > 0.9 * low, "no kernel is faster than its longest term: which one is that?"
+    assert ms < 1.1 * high, "what is shorter than the longest term hides behind it"
+    print(f"right: {prediction.time_ms:.1f} ms, expected from {low:.1f} to {high:.1f} ms")
+
+
+if answer is not None:
+    check_whole(answer)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+check_whole(time_shared(stores_and_loads))
+
+# %%
 ax = plot.terms(prediction)
 
 # %%
@@ -208,7 +230,7 @@ words = {"predicted": True, "device": "h200", "results": measured}
 ax = plot.ladder(bench.evolution("gemm", n, variants=few, **words), unit="median_ms")
 
 # %% [markdown]
-# ## Question 4: another card
+# ## Question 5: another card
 #
 # A kernel that is limited by its wavefronts of shared memory is limited by three numbers of the
 # card. How many times as long would it take on a T4?
@@ -237,14 +259,34 @@ if answer is not None:
 check_other(rate_shared(card) / rate_shared(smemkit.card("t4")))
 
 # %% [markdown]
-# ## Take the longest term away
+# ## Question 6: take the longest term away
 #
-# One more column in the tile, and the conflicts are gone. **Predict** from the first picture: which
-# term is the longest then, and how long does the kernel take? (Not as long as the second longest
-# term of that picture: that one is served by the same wavefronts.)
+# One more column in the tile, and the conflicts are gone. **Predict** from the first picture and
+# from your answer to question 2: how many milliseconds does the kernel take then? (Not as long as
+# the second longest term of the picture: that one is served by the same wavefronts.)
 
 # %%
+answer = None  # your answer, in milliseconds
 cured = smemkit.predict(smemkit.gemm, a, a, variant="column_padded", device=CARD)
+
+
+def check_cured(ms):
+    least = max(time_shared(requests * total / counted), cured.terms["issue"].time_ms)
+    longest = cured.terms[cured.limited_by]
+    assert ms > 0.8 * least, "a wavefront for each access, and all instructions, are left"
+    assert ms < 0.5 * prediction.time_ms, "the second longest term falls with the longest one"
+    near = abs(ms / cured.time_ms - 1) < 0.35
+    assert near, f"{longest.name} ({longest.meaning}) alone takes {longest.time_ms:.1f} ms"
+    print(f"right: {cured.time_ms:.1f} ms, limited by {cured.limited_by}")
+
+
+if answer is not None:
+    check_cured(answer)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+check_cured(1.2 * cured.terms[cured.limited_by].time_ms)  # it does not hide all of the others
+
+# %%
 ax = plot.terms(cured)
 
 # %%
@@ -257,7 +299,7 @@ print("more than half of the time is gone:", cured.time_ms < prediction.time_ms 
 # registers. Which variant would be the fastest, and which may be as fast, says
 # `smemkit.rank(smemkit.gemm, a, a, device=CARD)`; it predicts each of them, so it takes a while.
 #
-# ## Question 5: what is not worth it
+# ## Question 7: what is not worth it
 #
 # Somebody wants to make `column` faster by fetching a and b from memory twice as fast. What would
 # the kernel gain, at most, in percent of its time?
