@@ -22,7 +22,7 @@ from smemkit.bench.workloads import make_workload
 from smemkit.predict.fit import read_capability
 
 FOUND = Path(__file__).with_name("choices.json")
-CARDS = ("T4", "RTX 3060", "RTX A6000", "A100", "RTX 4090", "RTX 5090")
+CARDS = ("RTX 3060", "T4", "A100", "RTX 4090", "RTX A6000")
 WHICH = ("taken", "usual")
 SUM = {"op": "sum"}
 CALLS = (
@@ -151,9 +151,9 @@ def main():
         for words in CALLS:
             rows.append(try_call(smemkit.card(name), words))
             print(json.dumps(rows[-1]), flush=True)
-    rows.sort(key=lambda row: CARDS.index(row["card"]))
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    FOUND.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        rows.sort(key=lambda row: CARDS.index(row["card"]))
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        FOUND.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     PAGE.write_text(fill_page(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
     print(write_summary(rows))
     return 0
