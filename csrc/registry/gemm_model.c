@@ -69,6 +69,20 @@ static double count_multiprocessors(const smk_request *request)
     return request->machine->multiprocessors > 0 ? (double)request->machine->multiprocessors : 1.0;
 }
 
+double smk_gemm_model_slower(const smk_request *request)
+{
+    const smk_machine *machine = request->machine;
+    const double slowdown = smk_slowdowns_variant(machine, request->variant, request->type);
+    return machine->slowdown == NULL ? 1.0 : slowdown * MULTIPROCESSORS / count_multiprocessors(request);
+}
+
+double smk_gemm_model_repeated(const smk_request *request, double bytes, double times)
+{
+    const double more = request->machine->slowdown == NULL || times < 1.0 ? 0.0 : times - 1.0;
+    return (times - more) * smk_gemm_model_bytes(request, bytes) +
+           more * bytes / MEMORY_PACE * smk_gemm_model_slower(request);
+}
+
 double smk_gemm_model_rate(const smk_request *request, int64_t blocks, double efficiency)
 {
     const int64_t *d = request->dimensions;
@@ -76,11 +90,9 @@ double smk_gemm_model_rate(const smk_request *request, int64_t blocks, double ef
     const double use = blocks > 0 ? all / (ceil(all / count) * count) : 1.0;
     const double elements = (double)smk_plan_gemm_elements(request), k = (double)d[SMK_GEMM_K];
     const double rate = PRODUCTS * request->variant->speed * (request->item_bytes < sizeof(double) ? 1.0 : DOUBLES);
-    const smk_machine *machine = request->machine;
-    const double slowdown = smk_slowdowns_variant(machine, request->variant, request->type);
-    const double slower = machine->slowdown == NULL ? 1.0 : slowdown * MULTIPROCESSORS / count;
+    const double slower = smk_gemm_model_slower(request);
     const double work = elements * k / (rate * use * efficiency) * slower;
-    return START + work + STEP * k + WRITES * smk_gemm_model_bytes(request, elements * (double)request->item_bytes);
+    return START + work + STEP * k + smk_gemm_model_repeated(request, elements * (double)request->item_bytes, WRITES);
 }
 
 int smk_gemm_model_odd(int64_t stride, int64_t stride_along)
