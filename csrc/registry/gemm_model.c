@@ -140,7 +140,7 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double busy = slowdown * steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
     const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
     const double read =
-        smk_gemm_model_bytes(request, smk_gemm_model_read(request)) * (tile->last > 0 ? FMA_READS : 1.0);
+        smk_gemm_model_repeated(request, smk_gemm_model_read(request), tile->last > 0 ? FMA_READS : 1.0);
     const double slower = alone > busy ? alone : busy;
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,

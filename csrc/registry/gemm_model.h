@@ -35,6 +35,13 @@ smk_status smk_gemm_model_check(const smk_request *request, smk_gemm_choice choi
 
 /* The time that bytes of device memory take, and that of adding partial sums, in microseconds. */
 double smk_gemm_model_bytes(const smk_request *request, double bytes);
+
+/* That of bytes which take so many times as long on an H200, for more than its memory's sake: what is more goes with the
+ * machine's multiprocessors. */
+double smk_gemm_model_repeated(const smk_request *request, double bytes, double times);
+
+/* How many times as long as those of an H200 all multiprocessors of the machine take for the variant's work. */
+double smk_gemm_model_slower(const smk_request *request);
 double smk_gemm_model_add(const smk_request *request, int64_t parts);
 
 /* The time of a kernel of tiles that makes `speed` (a row's), where `efficiency` of it are elements of c: blocks go in
