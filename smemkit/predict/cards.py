@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -268,10 +270,34 @@ def _find_own(name: str) -> Card | None:
     return None
 
 
+def demand_numbers(card: Card) -> Card:
+    """The card; ArgumentError where a constant is no number that a card could have."""
+    for quantity in QUANTITIES:
+        value = getattr(card, quantity)
+        is_number = isinstance(value, numbers.Real) and math.isfinite(value)
+        if not is_number or value < 0 or (value == 0 and quantity != "dram_turn_share"):
+            raise _core.ArgumentError(
+                f"{quantity} of the card {card.name} is {value!r:.40}; a number above 0 is needed"
+            )
+    return card
+
+
+def name_like(name: str) -> str:
+    """A sentence on the cards of the same architecture; "" where the name has none."""
+    try:
+        capability = _core.limits(name)["compute_capability"]
+    except _core.Error:
+        return ""
+    same = [each for each in list_cards() if _core.limits(each)["compute_capability"] == capability]
+    if not same:
+        return ""
+    return f"Of compute capability {capability}, as that one, are {', '.join(same)}. "
+
+
 def find_card(name: str | os.PathLike[str] | Card) -> Card:
     """The card of that name; errors as those of `card`."""
     if isinstance(name, Card):
-        return name
+        return demand_numbers(name)
     if isinstance(name, os.PathLike):
         return read_card(Path(name))
     if not isinstance(name, str):
@@ -283,8 +309,9 @@ def find_card(name: str | os.PathLike[str] | Card) -> Card:
     found = _find_own(name)
     if found is not None:
         return found
+    like = name_like(name)
     raise _core.ArgumentError(
-        f"the table of cards has no {name!r}; there are {', '.join(list_cards())}. "
+        f"the table of cards has no {name!r}; there are {', '.join(list_cards())}. {like}"
         "dataclasses.replace(smemkit.card(...), ...) makes another card of one of these, and "
         "smemkit record --card measures the GPU of this computer"
     )

@@ -237,7 +237,10 @@ def predict_captured(
                 f"{launch['refused']}"
             )
     if not launches:
-        raise _core.ArgumentError(f"predict: {name} launched no kernel in this thread")
+        raise _core.ArgumentError(
+            f"predict: {name} launched no kernel in this thread, so there is nothing to time; "
+            "calls on empty arrays launch none"
+        )
     for launch in launches:
         demand_fit(launch, card)
     return predict_launches(launches, card, cache)

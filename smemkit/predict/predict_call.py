@@ -84,7 +84,11 @@ def predict(
     card = find_card(device)
     number = 0 if blocks is None else blocks
     with _progress.operation("predict"), plan_for(card):
-        _, launches = _core._capture("profile", function, args, kwargs, number, True)
+        try:
+            _, launches = _core._capture("profile", function, args, kwargs, number, True)
+        except _core.BackendError as error:
+            words = str(error).replace("this device has", f"{card.name} has")
+            raise _core.BackendError(words) from error
     from .forecast import predict_captured  # slow to import: not all callers predict
 
     return predict_captured(launches, card, cache, getattr(function, "__name__", "the function"))

@@ -7,6 +7,7 @@ import numpy
 import pytest
 
 import smemkit
+from smemkit import compile
 from smemkit.predict import model, reuse
 from smemkit.predict.cards import QUANTITIES
 
@@ -210,3 +211,51 @@ def test_a_kernel_predicts_itself():
         kernel.predict(grid, block, args, device="voodoo 2")
     with pytest.raises(TypeError):
         kernel.predict(grid, block)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value"),
+    [("multiprocessors", 0), ("clock_mhz", -5.0), ("dram_gbs", float("nan")), ("l2_mb", "4")],
+)
+def test_a_card_of_ones_own_has_numbers(quantity, value):
+    card = dataclasses.replace(smemkit.card("t4"), **{quantity: value})
+    with pytest.raises(smemkit.ArgumentError, match=f"{quantity} of the card T4 is .*above 0"):
+        smemkit.card(card)
+
+
+def test_a_card_without_rates_is_told_those_like_it():
+    with pytest.raises(smemkit.ArgumentError, match="Of compute capability 8.6, as that one, are"):
+        smemkit.card("RTX 3070")
+
+
+def test_what_a_card_lacks_is_named():
+    a = numpy.ones((64, 64), dtype="int8")
+    with pytest.raises(smemkit.BackendError, match="needs compute capability 8.0, T4 has 7.5"):
+        smemkit.predict(smemkit.gemm, a, a, device="t4")
+    with pytest.raises(smemkit.ArgumentError, match="nothing to time; calls on empty arrays"):
+        smemkit.predict(smemkit.transpose, a[:0], device="t4")
+
+
+COPY = r"""
+extern "C" __global__ void copy(const float* x, float* y) {
+    __shared__ float row[128];
+    unsigned to = (unsigned)__cvta_generic_to_shared(row + threadIdx.x);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(x + threadIdx.x));
+    asm volatile("cp.async.wait_all;");
+    __syncthreads();
+    y[threadIdx.x] = row[127 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.skipif(
+    not (compile.find_nvrtc() and compile.find_ptxas() and compile.find_nvdisasm()),
+    reason="needs NVRTC, ptxas and nvdisasm: smemkit[nvrtc]",
+)
+def test_a_kernel_for_a_newer_architecture_is_predicted_for_the_cards():
+    kernel = smemkit.RawKernel(COPY, "copy")
+    x, y = numpy.ones(128, "float32"), numpy.zeros(128, "float32")
+    found = kernel.predict((1,), (128,), (x, y), device="rtx 3060")
+    assert not any("machine code" in note for note in found.notes)
+    with pytest.raises(smemkit.BackendError, match="copy cannot run on T4, .*8.0, for cp.async"):
+        kernel.predict((1,), (128,), (x, y), device="t4")
