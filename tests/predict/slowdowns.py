@@ -6,7 +6,8 @@
 A slowdown is the predicted time of a large call on a card over that on the H200, times the card's
 share of the H200's multiprocessors: how many times as long one of its multiprocessors takes for the
 same work. Where kernels have a speed alone (variants.def), which was measured with one type, other
-types are compared with the H200's time of that one. The calls are planned for each architecture, with as many multiprocessors as an H200 has.
+types are compared with the H200's time of that one. The calls are planned for each architecture,
+with as many multiprocessors as an H200 has.
 """
 
 import argparse
