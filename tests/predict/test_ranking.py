@@ -112,7 +112,7 @@ def test_errors_of_the_function_itself_are_raised():
 
 
 def test_a_launch_that_does_not_fit_a_card_is_refused(square):
-    with pytest.raises(smemkit.BackendError, match="gemm_tuned.* needs compute capability 8.0"):
+    with pytest.raises(smemkit.BackendError, match="'tuned' needs compute capability 8.0, T4 has"):
         smemkit.predict(smemkit.gemm, square, square, variant="tuned", device="t4")
     report = smemkit.profile(smemkit.gemm, square, square, variant="tuned", blocks=1)
     report._captured[-1]["shared_bytes"] = 200_000
