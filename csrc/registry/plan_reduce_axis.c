@@ -7,11 +7,15 @@
 enum { DIMENSION_M, DIMENSION_N, DIMENSION_K };
 
 /* As in the kernels: threads of a block, bytes of a read; short rows of a group of lanes (warp); the reads of a thread
- * that are under way (strip); the rows of a warp that are (panel). */
-enum { THREADS = 256, WARPS = 8, READ_BYTES = 16, SHORT_ROWS = 4, PACKS = 4, ROWS = 8 };
+ * that are under way (strip); the rows of a warp that are (panel), by packs and by elements. */
+enum { THREADS = 256, WARPS = 8, READ_BYTES = 16, SHORT_ROWS = 4, PACKS = 4, ROWS = 8, NARROW_ROWS = 16 };
 
-/* Blocks of a multiprocessor among which strips and panels are shared. */
-enum { BLOCKS_EACH = 4 };
+/* Blocks of a multiprocessor among which strips and panels are shared: as many as its registers hold at a time. And so
+ * many panels by elements for each multiprocessor that their warps lie side by side. */
+enum { BLOCKS_EACH = 4, PANELS_EACH = 3, PANELS_WIDE = 2 };
+
+/* Turns of a warp, of several rows each, that pay for a part of a panel, where each multiprocessor has a block. */
+enum { PART_TURNS = 4 };
 
 /* The reads of a row for each lane; those up to which each has a lane, and those of a warp's lane from which on a row is
  * long. */
@@ -22,14 +26,14 @@ enum { PART_BYTES = 16, ALIGNMENT = 256 };
 
 typedef struct axis_shape {
     int64_t m, n, k, items; /* items: elements of a read of 16 bytes */
-    int64_t blocks_wanted;
+    int64_t multiprocessors;
 } axis_shape;
 
 static axis_shape read_shape(const smk_request *request)
 {
     const int64_t *d = request->dimensions, multiprocessors = request->machine->multiprocessors;
     return (axis_shape){d[DIMENSION_M], d[DIMENSION_N], d[DIMENSION_K], READ_BYTES / (int64_t)request->item_bytes,
-                        (multiprocessors > 0 ? multiprocessors : 1) * BLOCKS_EACH};
+                        multiprocessors > 0 ? multiprocessors : 1};
 }
 
 static int64_t lesser(int64_t a, int64_t b)
@@ -140,7 +144,7 @@ static double judge_panel(const axis_shape *shape, int64_t items, int64_t down)
 {
     const int64_t width = SMK_WARP_SIZE * items, panels = smk_plan_divide_up(shape->k, width);
     const double used = panels > 0 ? (double)shape->k / (double)(panels * width) : 1.0;
-    return used * (down == 1 ? 0.88 : 1.0) * share((double)shape->n, ROWS);
+    return used * (down == 1 && items > 1 ? 0.88 : 1.0) * share((double)shape->n, ROWS);
 }
 
 smk_status smk_plan_reduce_axis_thread(const smk_request *request, smk_plan *plan, smk_error *error)
@@ -188,11 +192,11 @@ smk_status smk_plan_reduce_axis_strip(const smk_request *request, smk_plan *plan
                                "columns; the variant 'panel' takes any",
                                (long long)shape.k, THREADS);
     }
-    const bool is_packed = shape.k > 0 && shape.n * shape.k % shape.items == 0;
+    const bool is_packed = shape.k == 1 || (shape.k > 0 && shape.n * shape.k % shape.items == 0);
     const int64_t items = is_packed ? shape.items : 1;
     const int64_t period = greater(1, shape.k / find_divisor(items, shape.k));
     const int64_t most = shape.n * shape.k / (THREADS * PACKS * items);
-    const int64_t parts = greater(1, lesser(shape.blocks_wanted / greater(1, shape.m), most));
+    const int64_t parts = greater(1, lesser(shape.multiprocessors * BLOCKS_EACH / greater(1, shape.m), most));
     smk_plan made;
     smk_status status = begin(request, shape.m * parts, &made, error);
     if (status == SMK_OK) {
@@ -204,23 +208,32 @@ smk_status smk_plan_reduce_axis_strip(const smk_request *request, smk_plan *plan
     return status;
 }
 
+/* The panels of all of m, where `down` warps of a block share one. */
+static int64_t count_panels(const axis_shape *shape, int64_t items, int64_t down)
+{
+    return shape->m * smk_plan_divide_up(shape->k, WARPS / down * SMK_WARP_SIZE * items);
+}
+
 /* (..., down, parts, tickets, partial) */
 smk_status smk_plan_reduce_axis_panel(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const axis_shape shape = read_shape(request);
-    const int64_t items = shape.k % shape.items == 0 ? shape.items : 1;
+    const bool is_packed = shape.k % shape.items == 0;
+    const int64_t items = is_packed ? shape.items : 1, rows = is_packed ? ROWS : NARROW_ROWS;
     int64_t down = 1;
-    while (down < WARPS && down * 2 * ROWS <= shape.n) {
+    while (down < WARPS && down * 2 * rows <= shape.n &&
+           (is_packed || count_panels(&shape, items, down) < shape.multiprocessors * PANELS_WIDE)) {
         down *= 2;
     }
-    const int64_t panels = smk_plan_divide_up(shape.k, WARPS / down * SMK_WARP_SIZE * items);
-    const int64_t most = shape.n / (down * ROWS);
-    const int64_t parts = greater(1, lesser(shape.blocks_wanted / greater(1, shape.m * panels), most));
+    const int64_t panels = greater(1, count_panels(&shape, items, down)), most = shape.n / (down * rows);
+    const int64_t wanted = lesser(shape.multiprocessors * PANELS_EACH / panels, most / PART_TURNS);
+    const int64_t least = lesser(smk_plan_divide_up(shape.multiprocessors, panels), most);
+    const int64_t parts = greater(1, greater(wanted, least));
     smk_plan made;
-    smk_status status = begin(request, shape.m * panels * parts, &made, error);
+    smk_status status = begin(request, panels * parts, &made, error);
     if (status == SMK_OK) {
         smk_plan_add(&made.step[0], SMK_SOURCE_NUMBER, down);
-        add_parts(&made, parts, shape.m * panels, shape.m * shape.k);
+        add_parts(&made, parts, panels, shape.m * shape.k);
         made.efficiency = judge_panel(&shape, items, down);
         *plan = made;
     }

@@ -27,6 +27,8 @@ SHAPES = (
     (2, 5, 1000),
     (1, 700, 132),
     (1, 40_000, 1),
+    (3, 30_001, 1),
+    (7, 2, 1),
 )
 
 each_variant = pytest.mark.parametrize("variant", [*VARIANTS, "auto"])
@@ -68,7 +70,7 @@ def test_middle_axis(variant, op, dtype, machine, rng):
 @each_variant
 def test_every_place_counts(variant, machine):
     """One element unlike the others is found wherever it lies, in whichever part."""
-    for n, k in ((6000, 1), (2500, 4), (700, 12)):
+    for n, k in ((6000, 1), (4001, 1), (2500, 4), (700, 12)):
         places = np.unique(np.r_[0, 1, 31, 32, n // 2, n - 5 : n])
         x = np.zeros((len(places), n, k), np.float32)
         x[range(len(places)), places, 0] = 3
@@ -114,7 +116,7 @@ def test_extremes_of_whole_numbers(variant, machine):
 
 
 # {variant: shapes whose axes are cut into parts, by packs and by elements}
-SHARED = {"panel": ((1, 130, 12), (1, 131, 5)), "strip": ((1, 4000, 4), (1, 4001, 5))}
+SHARED = {"panel": ((1, 130, 12), (1, 300, 5)), "strip": ((1, 4000, 4), (1, 4001, 5))}
 
 
 @pytest.mark.slow

@@ -23,10 +23,15 @@ histogram_lane(const T *x, const double *edges, unsigned long long *counts, long
     // Who am I: a thread of the grid, which takes every `step`-th pack of elements of x; and a lane of a copy.
     const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
     const uint4 *packs = reinterpret_cast<const uint4 *>(x);
-    int copies = 32;
-    while (!IS_BYTE && copies > 1 && copies * b > WORDS)
-        copies /= 2;
+    int copies = 32, levels = 5; // copies is 1 << levels
+    for (; !IS_BYTE && copies > 1 && copies * b > WORDS; copies /= 2)
+        --levels;
     const int lane = threadIdx.x % copies, width = WORDS / copies;
+
+    // And which words of the copies a warp clears and reads, in each window: so many rows of 32, side by side.
+    const int most = b < width ? int(b) : width;
+    const int turns = IS_BYTE ? WORDS / THREADS : (most * copies + THREADS - 1) / THREADS;
+    const int my_lane = threadIdx.x % 32, my_words = threadIdx.x / 32 * 32 * turns;
     char *mine = reinterpret_cast<char *>(&copy[lane]);
 
     for (long long window = 0; window < (IS_BYTE ? 1 : b); window += width) {
@@ -60,7 +65,7 @@ histogram_lane(const T *x, const double *edges, unsigned long long *counts, long
                     count(reinterpret_cast<const T &>(word[k]));
         };
 #pragma unroll 1
-        for (int word = threadIdx.x; word < WORDS; word += THREADS)
+        for (int word = my_words + my_lane; word < my_words + 32 * turns; word += 32)
             copy[word] = 0;
 
         // Any thread may count in any row: all must be 0 before the first does.
@@ -85,14 +90,24 @@ histogram_lane(const T *x, const double *edges, unsigned long long *counts, long
         // A row is complete when all threads have counted.
         __syncthreads();
 
-        // Write: lanes add up a row. Each thread reads the words that it clears: the next window needs no barrier.
+        // Write: lanes add up a row, and pass the sums on, so that neighbours add to neighbouring bins, of as many rows
+        // at once as there are. Each thread reads the words that it clears: the next window needs no barrier.
+        unsigned int kept = 0;
 #pragma unroll 1
-        for (int word = threadIdx.x; word < WORDS; word += THREADS) {
-            unsigned int sum = copy[word];
+        for (int k = 0; k < turns; ++k) {
+            unsigned int sum = copy[my_words + k * 32 + my_lane];
             for (int reach = copies / 2; reach > 0; reach /= 2)
                 sum += __shfl_xor_sync(0xffffffff, sum, reach);
-            if (lane == 0 && sum != 0)
-                atomicAdd(&counts[window + word / copies], (unsigned long long)sum);
+            const int rows = 32 >> levels; // of this turn: their sums are what the next `rows` lanes keep
+            sum = __shfl_sync(0xffffffff, sum, (my_lane & (rows - 1)) << levels);
+            if (my_lane >> (5 - levels) == (k & (copies - 1)))
+                kept = sum;
+            if ((k & (copies - 1)) == copies - 1 || k + 1 == turns) {
+                if (kept != 0)
+                    atomicAdd(&counts[window + (my_words >> levels) + (k >> levels) * 32 + my_lane],
+                              (unsigned long long)kept);
+                kept = 0;
+            }
         }
     }
 }

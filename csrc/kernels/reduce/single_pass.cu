@@ -36,7 +36,7 @@ reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, unsign
     const long long step = (long long)gridDim.x * (THREADS * PACKS), count = n / ITEMS;
     const pack *packs = reinterpret_cast<const pack *>(x);
     unsigned drawn = 0;
-    if (thread == 0)
+    if (thread == 0 && gridDim.x > 1)
         drawn = atomicInc(ticket, gridDim.x - 1); // the last one makes it 0 again
 
     // One value of the warp, in its first lane.
@@ -77,6 +77,12 @@ reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, unsign
     if (warp > 0)
         return;
     number result = {reduce_warp(lane < WARPS ? part[lane] : NEUTRAL, WARPS / 2)};
+
+    if (gridDim.x == 1) { // the block is alone: its part is the result
+        if (lane == 0)
+            *out = result.value;
+        return;
+    }
 
     // Write the block's part: 32 bits a word, beside a 1.
     if (lane == 0)

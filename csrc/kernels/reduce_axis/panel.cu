@@ -39,11 +39,11 @@ static __device__ __forceinline__ A reduce_axis_panel_take(A *from)
     return value;
 }
 
-template <int ITEMS>
+template <int ITEMS, int ROWS>
 static __device__ __forceinline__ void reduce_axis_panel_run(const T *x, R *out, long long n, long long k, int down,
                                                              long long parts, unsigned int *tickets, A *partial, A *all)
 {
-    constexpr int THREADS = 256, ROWS = 8;
+    constexpr int THREADS = 256;
     struct alignas(ITEMS * sizeof(T)) pack {
         T item[ITEMS];
     };
@@ -136,7 +136,7 @@ reduce_axis_panel(const T *x, R *out, long long, long long n, long long k, int d
     constexpr int ITEMS = 16 / sizeof(T);
     __shared__ alignas(16) char all[256 * ITEMS * sizeof(A)];
     if (k % ITEMS == 0)
-        reduce_axis_panel_run<ITEMS>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
-    else
-        reduce_axis_panel_run<1>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
+        reduce_axis_panel_run<ITEMS, 8>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
+    else // narrow reads: more of them under way
+        reduce_axis_panel_run<1, 16>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
 }

@@ -7,6 +7,8 @@
 //          A long strip is shared by several blocks. Each leaves its part in global memory and draws a ticket; who
 //          draws the last one makes the result of the parts, in their order: the same bits in every call.
 //          Tickets and parts are 0 before and after: the next call finds them as this one did.
+//          Rows (k is 1) may begin between two multiples of 16 bytes. They are read in packs all the same: what lies
+//          before the first pack and behind the last one is read by elements.
 // Differs  from reduce_axis/warp: a block or more an axis, and any few columns.
 // Claims   global.load.sectors_per_request = 16      float32; k at most 1; n a multiple of 128: 16 bytes a lane
 // Length   it is the fast one for few columns and long axes.
@@ -77,10 +79,13 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
 
     // Who am I: a thread of the block of one part of a strip. `step` packs hold `rise` elements of each column.
     const int thread = threadIdx.x, step = THREADS - THREADS % period, rise = step * ITEMS / k;
-    const long long strip = blockIdx.x / parts, part = blockIdx.x % parts, packs = n * k / ITEMS;
+    const long long strip = blockIdx.x / parts, part = blockIdx.x % parts;
+    const long long begin = k == 1 ? (ITEMS - strip * n % ITEMS) % ITEMS : 0, head = begin < n ? begin : n;
+    const long long packs = (n * k - head) / ITEMS, tail = (n * k - head) % ITEMS;
     const long long steps = (packs + step - 1) / step, share = (steps + parts - 1) / parts;
     const long long end = (part + 1) * share * step < packs ? (part + 1) * share * step : packs;
-    const pack *from = reinterpret_cast<const pack *>(x + strip * n * k);
+    const T *first = x + strip * n * k;
+    const pack *from = reinterpret_cast<const pack *>(first + head);
     A mine[ITEMS];
     int at[ITEMS];
     for (int e = 0; e < ITEMS; ++e) {
@@ -88,8 +93,10 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
         at[e] = (thread * ITEMS + e) / k;
     }
 
-    // Read and compute: PACKS packs at a time, then one by one.
-    long long index = part * share * rise, i = part * share * step + thread;
+    // Read and compute: what lies before the packs, PACKS packs at a time, then one by one, then what lies behind.
+    long long index = head + part * share * rise, i = part * share * step + thread;
+    if (part == 0 && thread < head)
+        mine[0] = TAKE(mine[0], first[thread], thread);
     if (thread < step) {
 #pragma unroll 1
         for (; i + (PACKS - 1) * step < end; i += PACKS * step, index += PACKS * rise) {
@@ -107,6 +114,8 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
                 mine[e] = TAKE(mine[e], read.item[e], index + at[e]);
         }
     }
+    if (part == parts - 1 && thread < tail)
+        mine[0] = TAKE(mine[0], first[n - tail + thread], n - tail + thread);
     if (k == 1)
         for (int e = 1; e < ITEMS; ++e)
             mine[0] = OP(mine[0], mine[e]);
@@ -153,7 +162,7 @@ reduce_axis_strip(const T *x, R *out, long long, long long n, long long k, int p
 {
     constexpr int ITEMS = 16 / sizeof(T);
     __shared__ alignas(16) char all[reduce_axis_strip_threads * ITEMS * sizeof(A)];
-    if (n * k % ITEMS == 0 && period * ITEMS % k == 0)
+    if (k == 1 || (n * k % ITEMS == 0 && period * ITEMS % k == 0))
         reduce_axis_strip_run<ITEMS>(x, out, n, (int)k, period, parts, tickets, partial, reinterpret_cast<A *>(all));
     else
         reduce_axis_strip_run<1>(x, out, n, (int)k, period, parts, tickets, partial, reinterpret_cast<A *>(all));

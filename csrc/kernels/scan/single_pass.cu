@@ -29,10 +29,12 @@ static __device__ __forceinline__ void scan_single_pass_make(const T *x, A *out,
     constexpr int THREADS = 256, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4,
                   PACKS = BYTES / (ITEMS * sizeof(A));
     constexpr unsigned ALL = 0xffffffff, FAN = 32; // tiles of a group, groups of a section
-    struct alignas(16) pack {
+    union pack {
+        uint4 words;
         T item[ITEMS];
     };
-    struct alignas(16) result {
+    union result {
+        uint4 words[sizeof(A) / sizeof(T)];
         A item[ITEMS];
     };
     union number {
@@ -53,13 +55,21 @@ static __device__ __forceinline__ void scan_single_pass_make(const T *x, A *out,
     const unsigned tile = drawn, group = tile / FAN, section = group / FAN;
     const long long first = ((long long)tile * (THREADS * PACKS) + warp * (32 * PACKS) + lane) * ITEMS;
 
-    // Read, all of it before the first is used.
+    // Read, all of it before the first is used. Of many tiles nothing is read or written twice: the cache need not keep
+    // it.
+    auto read_pack = [](const uint4 *from) { return IS_SMALL ? *from : __ldcs(from); };
+    auto write_pack = [](uint4 *to, uint4 words) {
+        if constexpr (IS_SMALL)
+            *to = words;
+        else
+            __stcs(to, words);
+    };
     A item[PACKS][ITEMS];
     const bool whole = ((long long)tile + 1) * (THREADS * PACKS * ITEMS) <= n;
     if (whole) {
         pack read[PACKS];
         for (int j = 0; j < PACKS; ++j)
-            read[j] = *reinterpret_cast<const pack *>(x + first + j * 32 * ITEMS);
+            read[j].words = read_pack(reinterpret_cast<const uint4 *>(x + first + j * 32 * ITEMS));
         for (int j = 0; j < PACKS; ++j)
             for (int k = 0; k < ITEMS; ++k)
                 item[j][k] = (A)read[j].item[k];
@@ -175,7 +185,8 @@ static __device__ __forceinline__ void scan_single_pass_make(const T *x, A *out,
             made.item[k] = OP(here, kind == 0 ? item[j][k] : k > 0 ? item[j][k - 1] : NEUTRAL);
         A *to = out + first + j * 32 * ITEMS;
         if (whole) {
-            *reinterpret_cast<result *>(to) = made;
+            for (int k = 0; k < sizeof(A) / sizeof(T); ++k)
+                write_pack(reinterpret_cast<uint4 *>(to) + k, made.words[k]);
         } else {
             for (int k = 0; k < ITEMS; ++k)
                 if (first + j * 32 * ITEMS + k < n)

@@ -77,11 +77,9 @@ SHUFFLED = (
 AXES = {  # reductions along an axis, whose registers ptxas spills
     "panel": ("argmax_float32", "argmin_float32", "max_float32", "max_float64", "mean_float32")
     + ("min_float32", "min_float64", "sum_float32"),
-    "strip": ("max_int64", "min_int64", "sum_float64"),
 }
 TENSORS = ("float16", "bfloat16", "int8")
 PANELS = ("argmax_int64", "sum_float32")
-STRIPS = ("argmax_float32", "argmax_float64", "argmin_float32", "argmin_float64")
 STORED = ("max_float64", "min_float64", "max_int64", "min_int64")  # and not read by these launches
 SCANS = ("max_float32", "max_int32", "min_float32", "min_int32", "sum_float32")
 
@@ -96,7 +94,6 @@ def list_unsolved():
         yield "gemm_vector_along8_float64", f"shared.load.{what}"
         yield from ((f"scan_single_pass_{name}", f"shared.load.{what}") for name in SCANS)
         yield from ((f"reduce_axis_panel_{name}", f"shared.load.{what}") for name in PANELS)
-        yield from ((f"reduce_axis_strip_{name}", f"shared.store.{what}") for name in STRIPS)
 
 
 EXPLAINED = {

@@ -57,6 +57,8 @@ NOT_CLEAN = {}
 
 _ROW = "behind the end of a row the next one begins, and another guard drops what was read"
 _ZERO = "to add 0 is to do nothing"
+_LAST = "a block that is alone is the last one as well, whatever it draws"
+_OFTEN = "sums that are added one by one are as right as those that are added together"
 _FIRST = "no value of a bin is below the first edge: the loop that looks there ends at once"
 
 _EMPTY = "where k is 0 the tiles of one round are zeros"
@@ -92,20 +94,18 @@ SPARE_GUARDS = {
     },
     "counts/matvec_warp": {"if (lane == 0) {": "all lanes hold the sum"},
     "reduce/single_pass": {
-        "if (thread == 0)": "these sizes have one block: it is the last one, whatever it draws",
+        "if (thread == 0 && gridDim.x > 1)": _LAST,
+        "if (gridDim.x == 1) { // the block is alone: its part is the result": _LAST,
     },
     "counts/reduce_shuffle": {
         "if (threadIdx.x < 32) {": "other warps do the same again, and thread 0 alone writes",
     },
     "histogram/even": {
+        "if ((k & (copies - 1)) == copies - 1 || k + 1 == turns) {": _OFTEN,
         "compare(x[n - n % ITEMS + first]);": "of whole numbers, none lies close to an edge",
     },
     "reduce_axis/panel": {
         "if (k % ITEMS == 0)": "columns that no pack divides are read one by one in either way",
-    },
-    "reduce_axis/strip": {
-        "reduce_axis_strip_run<1>(x, out, n, (int)k, period, parts, tickets, partial, "
-        "reinterpret_cast<A *>(all));": "what reads single elements reads whole packs as well",
     },
     "scan/single_pass": {
         "scan_single_pass_make<sizeof(A) == 4 ? 192 : 128, false>"
@@ -181,7 +181,10 @@ SPARE_GUARDS = {
         "if (whole && n % VECTOR == 0) {": _ITEMS,
         "if (whole && m % VECTOR == 0) {": _ITEMS,
     },
-    "histogram/lane": {"count(x[n - n % ITEMS + first]);": _FIRST},
+    "histogram/lane": {
+        "count(x[n - n % ITEMS + first]);": _FIRST,
+        "if ((k & (copies - 1)) == copies - 1 || k + 1 == turns) {": _OFTEN,
+    },
     "histogram/shared": {"if (copy[bin] != 0)": _ZERO},
     "histogram_weighted/shared": {"if (copy[bin] != 0)": _ZERO},
 }
