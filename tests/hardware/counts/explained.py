@@ -75,12 +75,10 @@ SHUFFLED = (
 )
 
 AXES = {  # reductions along an axis, whose registers ptxas spills
-    "panel": ("argmax_float32", "argmin_float32", "max_float32", "max_float64", "mean_float32")
-    + ("min_float32", "min_float64", "sum_float32"),
+    "panel": ("argmax_float32", "argmin_float32", "max_float32", "min_float32", "sum_float32"),
 }
 TENSORS = ("float16", "bfloat16", "int8")
 PANELS = ("argmax_int64", "sum_float32")
-STORED = ("max_float64", "min_float64", "max_int64", "min_int64")  # and not read by these launches
 SCANS = ("max_float32", "max_int32", "min_float32", "min_int32", "sum_float32")
 
 
@@ -119,7 +117,7 @@ EXPLAINED = {
         (f"reduce_axis_{part}_{name}", f"local.{op}.{what}"): SPILLED
         for part, names in AXES.items()
         for name in names
-        for op in (("store",) if name in STORED else ("load", "store"))
+        for op in ("load", "store")
         for what in ("requests", "sectors")
     },
     ("gemm_warp_tiled_float64", "async.sectors"): GUARDED,
