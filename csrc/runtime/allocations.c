@@ -293,11 +293,13 @@ SMK_EXPORT smk_cuda cudaPointerGetAttributes(smk_cuda_pointer_facts *facts, cons
     return smk_outcome_begin();
 }
 
+/* Free is what allocations can have, of the card and of this machine: programs size their arrays and pools by it. */
 SMK_EXPORT smk_cuda cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-    const uint64_t used = smk_allocations_used() + LAUNCHES_BYTES;
-    *total_bytes = (size_t)card_bytes();
-    *free_bytes = used < *total_bytes ? *total_bytes - (size_t)used : 0;
+    const uint64_t used = smk_allocations_used() + LAUNCHES_BYTES, card = card_bytes(), machine = smk_memory_limit();
+    const uint64_t most = card < machine ? card : machine;
+    *total_bytes = (size_t)card;
+    *free_bytes = used < most ? (size_t)(most - used) : 0;
     return smk_outcome_begin();
 }
 

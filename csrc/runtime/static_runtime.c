@@ -127,6 +127,9 @@ static void lead_functions(const program_file *file, uintptr_t base, void *libra
         }
         const void *target = get_lookup()(library, name);
         unsigned char *function = (unsigned char *)(base + symbol[i].st_value); // NOLINT(performance-no-int-to-ptr)
+        if ((uintptr_t)function % FUNCTION_ALIGNMENT != 0 && ELF64_ST_BIND(symbol[i].st_info) == STB_LOCAL) {
+            continue; /* none of the runtime's: a function that a header of CUDA has put into the program */
+        }
         if (target != NULL && !write_jump(function, target)) {
             smk_outcome_say(
                 "%s of the program's own CUDA runtime cannot be replaced: build it with nvcc -cudart shared", name);

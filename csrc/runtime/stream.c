@@ -19,7 +19,8 @@ typedef struct smk_cuda_event {
 
 enum { DISABLE_TIMING = 2, LEGACY = 1, PER_THREAD = 2, CAPTURE_NONE = 0, CAPTURE_ACTIVE = 1, CAPTURE_INVALID = 2 };
 
-static smk_cuda_stream legacy = {.number = LEGACY}, per_thread = {.number = PER_THREAD};
+static smk_cuda_stream legacy = {.number = LEGACY};
+static _Thread_local smk_cuda_stream per_thread = {.number = PER_THREAD};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and captures */
 static smk_cuda_stream *streams;
 static smk_address_map known; /* streams that have not been destroyed */

@@ -42,6 +42,7 @@ FAULTS = {
     "surface_blur": "out_of_bounds",
     "symbols": "global_race",
     "texture_filter": "out_of_bounds",
+    "thread_streams": "out_of_bounds",
     "thrust_sort": "out_of_bounds",
     "tiled_product": "race",
     "two_files": "out_of_bounds",
