@@ -1,3 +1,6 @@
+/* No GPU since sm_50 has these instructions but a few vector ones. Results of the scalar ones are those of the code that
+ * ptxas makes of them for sm_75 and later, which an H200 has run (tests/sim/exec/video_h200.json); where a result leaves
+ * its range, they differ from the text of the PTX ISA. */
 #include "sim/exec/video.h"
 
 #include "sim/exec/block.h"
@@ -5,7 +8,7 @@
 /* Products and shifts of 33 bits need more than 64. */
 __extension__ typedef __int128 wide;
 
-enum { WORD_BITS = 32 };
+enum { WORD_BITS = 32, SHIFTED_BITS = 34 };
 
 typedef enum video_action {
     NO_ACTION,
@@ -214,14 +217,17 @@ static bool compare(smk_modifier how, int64_t a, int64_t b)
     }
 }
 
-/* a * b + c, where a minus sign and .po are an addend of 1 behind a complement. */
+/* a * b + c, where a minus sign and .po are an addend of 1 behind a complement. Words have signs in any type; a sum of
+ * unsigned types is shifted as 64 bits without. */
 static wide multiply(const plan *p, int64_t a, int64_t b, uint32_t c)
 {
     const bool with_sign = (p->flags & (SIGNED_A | SIGNED_B | MINUS_AB | MINUS_C)) != 0;
-    wide product = (wide)a * b, addend = with_sign ? (wide)(int32_t)c : (wide)c;
+    wide product = (wide)extend((uint64_t)a, WORD_BITS, true) * extend((uint64_t)b, WORD_BITS, true);
+    wide addend = (wide)(int32_t)c;
     product = (p->flags & MINUS_AB) != 0 ? -product : product;
     addend = (p->flags & MINUS_C) != 0 ? -addend : addend;
-    wide sum = (product + addend + ((p->flags & PLUS_ONE) != 0 ? 1 : 0)) >> p->shift;
+    wide sum = product + addend + ((p->flags & PLUS_ONE) != 0 ? 1 : 0);
+    sum = (with_sign || p->shift == 0 ? sum : (wide)(uint64_t)sum) >> p->shift;
     return (p->flags & SATURATES) != 0 ? clamp(sum, WORD_BITS, with_sign) : sum;
 }
 
@@ -254,22 +260,56 @@ static wide compute(const plan *p, int64_t a, int64_t b)
     return 0;
 }
 
+/* Whether the types alone say that no unsigned result is negative, so that ptxas leaves .sat out. */
+static bool is_in_range(const plan *p)
+{
+    const bool a = (p->flags & SIGNED_A) != 0, b = (p->flags & SIGNED_B) != 0;
+    return (p->flags & SIGNED_D) == 0 &&
+           ((p->action == MIN && !(a || b)) || (p->action == MAX && !(a && b)) || p->action == DIFFERENCE);
+}
+
+/* .sat: shifts keep 34 bits and saturate to a word, also of a part. Into a part, what is negative becomes the largest
+ * number. The sum of two words may wrap. */
+static wide saturate(const plan *p, wide x)
+{
+    const bool with_sign = (p->flags & SIGNED_D) != 0;
+    if (p->action == SHIFT_LEFT || p->action == SHIFT_RIGHT) {
+        return clamp((wide)extend((uint64_t)x, SHIFTED_BITS, true), WORD_BITS, with_sign);
+    }
+    if (p->then == MERGE) {
+        const wide most = ((wide)1 << (with_sign ? p->d.bits - 1 : p->d.bits)) - 1;
+        return x < 0 || x > most ? most : x;
+    }
+    return with_sign ? clamp(x, WORD_BITS, true) : x < 0 ? 0 : x;
+}
+
+/* The lesser or greater of a result and the third source, as numbers of 64 bits. A sum or difference, and what was
+ * saturated, has the sign of its low word. */
+static uint32_t choose_second(const plan *p, wide x, uint32_t c)
+{
+    const bool narrow = p->action == ADD || p->action == SUB || ((p->flags & SATURATES) != 0 && !is_in_range(p));
+    const bool with_sign = (p->flags & (p->action == COMPARE ? SIGNED_A : SIGNED_D)) != 0;
+    const int64_t word = narrow ? extend((uint64_t)x, WORD_BITS, true) : (int64_t)(uint64_t)x;
+    const int64_t other = extend(c, WORD_BITS, with_sign);
+    const bool less = with_sign ? word < other : (uint64_t)word < (uint64_t)other;
+    const bool first = p->then == SECOND_MIN ? less : word != other && !less;
+    return (uint32_t)(first ? word : other);
+}
+
 /* What the second operation makes of a result and the third source. */
 static uint32_t finish(const plan *p, wide x, uint32_t c)
 {
-    const bool with_sign = (p->flags & SIGNED_D) != 0;
-    const wide result = extend((uint64_t)x, WORD_BITS, with_sign), other = extend(c, WORD_BITS, with_sign);
     switch (p->then) {
     case SECOND_ADD:
         return (uint32_t)((uint64_t)x + c);
     case SECOND_MIN:
-        return (uint32_t)(result < other ? result : other);
     case SECOND_MAX:
-        return (uint32_t)(result > other ? result : other);
+        return choose_second(p, x, c);
     case MERGE: {
         const unsigned at = (p->d.parts & SMK_SELECT_MASK) * p->d.bits;
         const uint32_t mask = (UINT32_MAX >> (WORD_BITS - p->d.bits)) << at;
-        return (c & ~mask) | ((uint32_t)x << at & mask);
+        const bool high = p->d.bits == 16 && at != 0; /* takes the upper half of the result, not the lower one */
+        return (c & ~mask) | ((uint32_t)x << (high ? 0 : at) & mask);
     }
     case ALONE:
         break;
@@ -283,11 +323,8 @@ static uint32_t run_scalar(const plan *p, uint32_t a, uint32_t b, uint32_t c)
     if (p->action == PRODUCT) {
         return (uint32_t)multiply(p, x, y, c);
     }
-    wide result = compute(p, x, y);
-    if ((p->flags & SATURATES) != 0) {
-        result = clamp(result, p->then == MERGE ? p->d.bits : WORD_BITS, (p->flags & SIGNED_D) != 0);
-    }
-    return finish(p, result, c);
+    const wide result = compute(p, x, y);
+    return finish(p, (p->flags & SATURATES) != 0 ? saturate(p, result) : result, c);
 }
 
 static uint32_t run_parts(const plan *p, uint32_t a, uint32_t b, uint32_t c)

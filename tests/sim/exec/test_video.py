@@ -12,7 +12,7 @@ from support.handmade import build, launch
 import smemkit
 
 RECORDED = Path(__file__).with_name("video_h200.json")
-EACH = 8  # of 256 lanes, one in so many is computed here: the model of all of them takes long
+EACH = 16  # of 256 lanes, one in so many is computed here: the model of all of them takes long
 LOAD = """
     ld.param.u64 %rd1, [sources];
     ld.param.u64 %rd2, [results];
@@ -56,18 +56,10 @@ def test_every_form_against_integers(computed):
 
 
 def test_every_form_against_an_h200(computed, table):
-    """By checksums of the lanes. The code that ptxas makes of some forms for sm_90 differs from the
-    ISA's text, which the simulator follows: of minima and maxima with a result of more than 32
-    bits, of merges into the high half, and of scaled sums. The table names these lanes, as bits,
-    and its checksums leave them out."""
+    """By checksums of all lanes."""
     assert table["device"] == "NVIDIA H200"
     for text, results in computed.items():
-        checksum, *apart = table["forms"][text].split()
-        lanes = int(apart[0], 16) if apart else 0
-        same = [lanes >> lane & 1 == 0 for lane in range(video_rows.LANES)]
-        assert f"{zlib.crc32(results[same].tobytes()):08x}" == checksum, text
-        name = text.split(".")[0]
-        assert not apart or name[-1] not in "24"  # the vector forms are the same in every lane
+        assert f"{zlib.crc32(results.tobytes()):08x}" == table["forms"][text], text
 
 
 def test_constants_and_guards():

@@ -1,4 +1,8 @@
-"""What video instructions compute, in Python's integers."""
+"""What video instructions compute, in Python's integers.
+
+The scalar ones follow the code that ptxas makes of them for sm_75 and later, none of which has such
+instructions: it differs from the text of the ISA where results leave their range.
+"""
 
 import re
 
@@ -82,26 +86,53 @@ class Form:
         return x << y if self.name == "vshl" else x >> y
 
     def multiply(self, x, y, c):
+        """Words have signs in any type; the sum of unsigned types is shifted as 64 bits without."""
+        x, y = extend(x, 32, True), extend(y, 32, True)
         minus = self.minus_a != self.minus_b
         signed = self.signed[1] or self.signed[2] or minus or self.minus_c
-        addend = extend(c, 32, signed)
+        addend = extend(c, 32, True)
         total = (-x * y if minus else x * y) + (-addend if self.minus_c else addend)
-        total += "po" in self.words
-        total >>= 7 if "shr7" in self.words else 15 if "shr15" in self.words else 0
+        total = extend(total + ("po" in self.words), 64, True)
+        shift = 7 if "shr7" in self.words else 15 if "shr15" in self.words else 0
+        total = (total if signed or not shift else total & 0xFFFFFFFFFFFFFFFF) >> shift
         return (clamp(total, 32, signed) if self.sat else total) & 0xFFFFFFFF
+
+    def saturate(self, x):
+        """Into a part, what is negative becomes the largest number; sums of words may wrap."""
+        bits, signed = self.d[0], self.signed[0]
+        if self.name in ("vshl", "vshr"):
+            return clamp(extend(x, 34, True), 32, signed)
+        if bits:
+            most = (1 << bits - signed) - 1
+            return x if 0 <= x <= most else most
+        if signed:
+            return clamp(x, 32, signed)
+        return max(x, 0)
+
+    def in_range(self):
+        """Whether the types alone say that no result is saturated."""
+        d, a, b = self.signed
+        negative = {"vmin": a or b, "vmax": a and b, "vabsdiff": False}.get(self.name, True)
+        return not (d or negative)
 
     def finish(self, result, c):
         bits, number = self.d
-        result = clamp(result, bits or 32, self.signed[0]) if self.sat else result
+        result = self.saturate(result) if self.sat else result
         if self.second == "add":
             return (result + c) & 0xFFFFFFFF
         if self.second:
-            choose = min if self.second == "min" else max
-            both = extend(result, 32, self.signed[0]), extend(c, 32, self.signed[0])
-            return choose(both) & 0xFFFFFFFF
+            narrow = self.name in ("vadd", "vsub") or (self.sat and not self.in_range())
+            word = extend(result, 32 if narrow else 64, True)
+            signed = self.signed[1] if self.name == "vset" else self.signed[0]
+            if not signed:
+                word &= 0xFFFFFFFFFFFFFFFF
+            other = extend(c, 32, signed)
+            first = word < other if self.second == "min" else word > other
+            return (word if first else other) & 0xFFFFFFFF
         if bits:
             mask = ((1 << bits) - 1) << bits * int(number)
-            return (c & ~mask) | (result << bits * int(number) & mask)
+            moved = result if bits == 16 and number == "1" else result << bits * int(number)
+            return (c & ~mask) | (moved & mask)
         return result & 0xFFFFFFFF
 
     def run_one(self, a, b, c):
