@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a launch: hours of many processors. The launches of programs are as large as a GPU admits, and loops that never end
+ * are found as livelocks long before. */
+#define MAX_STEPS UINT64_C(2000000000000)
+
 static smk_settings settings;
 
 static const char *read_text(const char *name)
@@ -24,7 +28,7 @@ static void read_all(void)
     settings.card = read_text("SMEMKIT_RUN_CARD");
     const char *independent = read_text("SMEMKIT_INDEPENDENT");
     settings.lockstep = independent != NULL && strcmp(independent, "0") == 0;
-    settings.max_steps = steps == NULL ? 0 : strtoull(steps, NULL, 10);
+    settings.max_steps = steps == NULL ? MAX_STEPS : strtoull(steps, NULL, 10);
 }
 
 const smk_settings *smk_settings_get(void)

@@ -12,7 +12,7 @@ typedef struct smk_settings {
     const char *report;     /* SMEMKIT_RUN_REPORT: the file that the report is added to; NULL: none */
     const char *card;       /* SMEMKIT_RUN_CARD: the name of the card to be; NULL: H200 */
     bool lockstep;          /* SMEMKIT_INDEPENDENT is 0: no independent thread scheduling */
-    uint64_t max_steps;     /* SMEMKIT_MAX_STEPS: of a launch; 0: the default */
+    uint64_t max_steps;     /* SMEMKIT_MAX_STEPS: of a launch */
 } smk_settings;
 
 /* Read once, when first asked for. */
