@@ -77,7 +77,7 @@ static double predict_short(const smk_request *request, const short_times *times
     const double written = (double)request->item_bytes * elements;
     const double bytes = smk_gemm_model_repeated(request, written, times->writes) +
                          smk_gemm_model_bytes(request, smk_gemm_model_read(request));
-    const double steps = (double)smk_plan_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
+    const double steps = slowdown * (double)smk_plan_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
     const double reads = slowdown * blocks * BLOCK_WARPS * k * times->reads / count * times->read;
     return times->start + (steps > reads ? steps : reads) + bytes;
 }

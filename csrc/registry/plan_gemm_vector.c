@@ -106,6 +106,12 @@ static double measure_matrix(const smk_request *request, const vector_shape *sha
     return (double)request->item_bytes * (double)shape->rows * (double)shape->k * items;
 }
 
+/* How many times as long as one of an H200 a multiprocessor takes for the arithmetic. */
+static double slow_down(const smk_request *request)
+{
+    return smk_slowdowns_variant(request->machine, request->variant, request->type);
+}
+
 /* Microseconds in which the memory gives the matrix. */
 static double read_matrix(const smk_request *request, const vector_shape *shape)
 {
@@ -119,7 +125,7 @@ static double predict(const smk_request *request, const vector_shape *shape, con
     const double blocks = (double)count_blocks(shape, made) * (double)made->parts.count;
     const double rounds = ceil(blocks / ((double)count_multiprocessors(request) * resident));
     const double reads = read_matrix(request, shape) * (is_odd ? ODD : 1.0) * (double)made->passes;
-    const double waits = batches * TURN * rounds;
+    const double waits = batches * TURN * rounds * slow_down(request);
     return START + (waits > reads ? waits : reads + TURN) + (made->parts.count > 1 ? LAST : 0.0);
 }
 
@@ -152,10 +158,11 @@ static division divide_staged(const smk_request *request, const vector_shape *sh
     const double blocks = (double)count_blocks(shape, &made) / (double)made.passes * (double)made.parts.count;
     const double rounds = ceil(blocks / (double)(count_multiprocessors(request) * STAGED_RESIDENT));
     const double steps = ceil((double)made.parts.part_k / (double)(made.lanes * pack)), vectors = (double)made.at_once;
-    const double work = steps * STAGED_TURN * (1.0 + STAGED_VECTOR * vectors) +
-                        GROUP_ROWS * vectors * log2((double)made.lanes) * STAGED_PAIR +
-                        STAGE * vectors * (double)made.parts.part_k / STAGED + STAGED_END;
+    double work = steps * STAGED_TURN * (1.0 + STAGED_VECTOR * vectors) +
+                  GROUP_ROWS * vectors * log2((double)made.lanes) * STAGED_PAIR +
+                  STAGE * vectors * (double)made.parts.part_k / STAGED + STAGED_END;
     const double reads = 1.1 * read_matrix(request, shape);
+    work *= slow_down(request);
     made.time_us = START + (work * rounds > reads ? work * rounds : reads) * (double)made.passes +
                    (made.parts.count > 1 ? LAST : 0.0);
     return made;
@@ -187,7 +194,8 @@ static division divide_staged_across(const smk_request *request, const vector_sh
     const double blocks = (double)count_blocks(shape, &made) / (double)made.passes * (double)made.parts.count;
     const double rounds = ceil(blocks / (double)(count_multiprocessors(request) * STAGED_RESIDENT));
     const double steps = ceil((double)made.parts.part_k / (double)(pack * THREADS / SMK_WARP_SIZE));
-    const double work = steps * STAGED_ACROSS * (1.0 + STAGED_ACROSS_VECTOR * (double)made.at_once) * odd * rounds;
+    const double work =
+        slow_down(request) * steps * STAGED_ACROSS * (1.0 + STAGED_ACROSS_VECTOR * (double)made.at_once) * odd * rounds;
     const double reads = 1.18 * odd * read_matrix(request, shape);
     made.time_us =
         START + (work > reads ? work : reads) * (double)made.passes + smk_gemm_model_add(request, made.parts.count);

@@ -198,6 +198,10 @@ class Prediction:
             "notes": list(self.notes),
         }
 
+    def _say_occupancy(self) -> str:
+        rounds = f"{self.waves:,.1f}" if self.waves >= 1 else f"{self.waves:.2g}"
+        return f"occupancy {self.occupancy:.0%}, {rounds} rounds of blocks"
+
     def _rows(self) -> Iterator[tuple[str, ...]]:
         yield "term", "alone", "amount", "unit", "line"
         for term in self.terms.values():
@@ -217,7 +221,7 @@ class Prediction:
         kernels = ", ".join(dict.fromkeys(self.kernels))
         parts = [f"{kernels}: {self.summary}", ""]
         parts += align(list(self._rows()))
-        parts += ["", f"occupancy {self.occupancy:.0%}, {self.waves:.1f} rounds of blocks"]
+        parts += ["", self._say_occupancy()]
         if self.advice:
             parts += textwrap.wrap(self.advice[:1].upper() + self.advice[1:], WIDTH)
         for note in self.notes:
@@ -242,7 +246,7 @@ class Prediction:
             )
         heads = ("term", "alone", "amount", "unit", "line", "")
         head = "".join(f"<th>{word}</th>" for word in heads)
-        words = [self.advice, *(f"Not known: {note}" for note in self.notes)]
+        words = [self._say_occupancy(), self.advice, *(f"Not known: {note}" for note in self.notes)]
         notes = "".join(f"<p>{html.escape(word)}</p>" for word in words if word)
         kernels = html.escape(", ".join(dict.fromkeys(self.kernels)))
         return (

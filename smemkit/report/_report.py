@@ -327,7 +327,9 @@ class Report(Saved):
     def time(self, device: str | Card = "h200", *, cache: str = "warm") -> Prediction:
         """What the launches would take on a card, a Prediction; see smemkit.predict.
 
-        The report keeps it: from then on its texts have the predicted time, and its advice says
+        They are those that were profiled, planned for an H200: on another card variant="auto", and
+        kernels that fill all multiprocessors, may launch others, which smemkit.predict times. The
+        report keeps it: from then on its texts have the predicted time, and its advice says
         what would be saved on that card. Raises ArgumentError for a card that is not in the table,
         and where a launch was refused; BackendError and SharedMemoryError for a launch that the
         card cannot run.
