@@ -22,7 +22,7 @@ from smemkit.bench.workloads import make_workload
 from smemkit.predict.fit import read_capability
 
 FOUND = Path(__file__).with_name("choices.json")
-CARDS = ("RTX 3060", "T4", "A100", "RTX 4090", "RTX A6000")
+CARDS = ("T4", "RTX 3060", "A100", "RTX 4090")
 WHICH = ("taken", "usual")
 SUM = {"op": "sum"}
 CALLS = (
