@@ -14,6 +14,10 @@ static const smk_gemm_tile tiles[] = {
                              odd_a, odd_b)                                                                             \
     {#variant, part,  8,    128, rows,  columns, depth, shared_bytes, resident,                                        \
      start,    alone, busy, end, odd_a, odd_b,   0.0,   0.0},
+#define SMK_GEMM_LARGE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy,  \
+                            end)                                                                                       \
+    {#variant, part,  8,    threads, rows, columns, depth, shared_bytes, resident,                                     \
+     start,    alone, busy, end,     -1.0, -1.0,    0.0,   0.0},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
     {"fma", part,  4,    threads, rows,  columns, depth, shared_bytes, resident,                                       \
@@ -21,6 +25,7 @@ static const smk_gemm_tile tiles[] = {
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
+#undef SMK_GEMM_LARGE_TILE
 #undef SMK_GEMM_FMA_TILE
 };
 
@@ -36,6 +41,10 @@ static const double KEPT_BYTES = 1 << 22, CLEAR = 3.3;
 
 /* A launch that adds partial sums, in microseconds. */
 static const double ADD_START = 2.6;
+
+/* Of float64: how many times their bytes the writes of c take, where its rows have an even length and where an odd one;
+ * and what a launch that adds takes longer. */
+static const double DOUBLE_WRITES = 2.0, DOUBLE_ODD_WRITES = 2.8, DOUBLE_ADD = 0.6;
 
 /* For the kernels that have no rows in gemm_tiles.def: a launch, and a step of 1 along k, in microseconds; the products
  * a microsecond of a kernel of speed 1 (variants.def), on 132 multiprocessors; and how many times their bytes the writes
@@ -120,6 +129,16 @@ static int64_t count_resident(const smk_request *request, const smk_gemm_tile *t
     return !is_less ? tile->resident : room > 1 ? (int64_t)room : 1;
 }
 
+/* Whether 16 bytes of float64 can be copied at once from each row of the operands, and written to each row of c. */
+static bool is_whole(const smk_request *request)
+{
+    const int64_t *d = request->dimensions;
+    const smk_gemm_strides s = smk_plan_gemm_strides(request);
+    return s.a_col == 1 && s.b_col == 1 && d[SMK_GEMM_K] > 0 &&
+           (s.a_row | s.b_row | s.a_stack | s.b_stack | d[SMK_GEMM_K] | d[SMK_GEMM_N]) % 2 == 0 &&
+           smk_plan_layout(request, SMK_GEMM_A).is_aligned && smk_plan_layout(request, SMK_GEMM_B).is_aligned;
+}
+
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
  * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes. `pace`
  * is that of the variant on the machine. */
@@ -145,11 +164,13 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
-    const double add = tile->last > 0 && parts.count > 1 ? tile->last + slowdown * all * tile->each * tiles_each + clear
-                                                         : smk_gemm_model_add(request, parts.count);
+    const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
+    const double writes = !is_double || is_cut ? 1.0 : n % 2 == 0 ? DOUBLE_WRITES : DOUBLE_ODD_WRITES;
+    const double add = tile->last > 0 && is_cut ? tile->last + slowdown * all * tile->each * tiles_each + clear
+                                                : smk_gemm_model_add(request, parts.count);
     return tile->start + (slower > read ? slower : read) +
            slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
-           smk_gemm_model_bytes(request, item * elements) + add;
+           smk_gemm_model_repeated(request, item * elements, writes) + add + (is_double && is_cut ? DOUBLE_ADD : 0.0);
 }
 
 static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step,
@@ -162,20 +183,34 @@ static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int
     }
 }
 
+/* Whether a tile may be taken: of the variant, and raw or not; it stands for so many blocks without parts of k. */
+static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is_raw, int64_t *blocks)
+{
+    const int64_t *d = request->dimensions;
+    const int64_t down = smk_plan_divide_up(d[SMK_GEMM_M], tile->rows);
+    const int64_t across = smk_plan_divide_up(d[SMK_GEMM_N], tile->columns);
+    return strcmp(tile->variant, request->variant->name) == 0 &&
+           (tile->part != NULL && strcmp(tile->part, "raw") == 0) == is_raw &&
+           !__builtin_mul_overflow(down, across, blocks) &&
+           !__builtin_mul_overflow(*blocks, smk_plan_stack(request), blocks) && *blocks <= INT32_MAX &&
+           tile->shared_bytes <= request->machine->shared_bytes_max && (tile->odd_a >= 0 || is_whole(request));
+}
+
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
 {
-    const int64_t *d = request->dimensions, most = (int64_t)request->machine->multiprocessors * BLOCKS_MOST;
+    return smk_gemm_model_choose_kind(request, step, false);
+}
+
+smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t step, bool is_raw)
+{
+    const int64_t most = (int64_t)request->machine->multiprocessors * BLOCKS_MOST;
     const double slowdown = smk_slowdowns_variant(request->machine, request->variant, request->type);
     smk_gemm_choice best = {.tile = NULL};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         const smk_gemm_tile *tile = &tiles[i];
         const bool is_measured = request->item_bytes == tile->bytes;
-        const int64_t down = smk_plan_divide_up(d[SMK_GEMM_M], tile->rows);
-        const int64_t across = smk_plan_divide_up(d[SMK_GEMM_N], tile->columns);
         int64_t blocks = 0;
-        if (strcmp(tile->variant, request->variant->name) != 0 || __builtin_mul_overflow(down, across, &blocks) ||
-            __builtin_mul_overflow(blocks, smk_plan_stack(request), &blocks) || blocks > INT32_MAX ||
-            tile->shared_bytes > request->machine->shared_bytes_max) {
+        if (!suits(request, tile, is_raw, &blocks)) {
             continue;
         }
         for (int64_t wanted = 1; wanted <= PARTS_MOST && (wanted == 1 || (is_measured && blocks * wanted <= most));

@@ -12,7 +12,9 @@ typedef struct smk_gemm_tile {
     int64_t rows, columns, depth;
     size_t shared_bytes;
     int64_t resident;
-    double start, alone, busy, end, odd_a, odd_b, last, each; /* last: 0 where a launch adds the sums of parts */
+    double start, alone, busy, end;
+    double odd_a, odd_b; /* -1 where it takes only operands of which 16 bytes can be copied at once */
+    double last, each;   /* last: 0 where a launch adds the sums of parts */
 } smk_gemm_tile;
 
 /* What a plan of tiles takes. */
@@ -26,6 +28,9 @@ typedef struct smk_gemm_choice {
  * or of the tile's depth where step is 0.
  * There is one part where the tiles were measured with other elements. tile is NULL where no grid holds the shape. */
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step);
+
+/* The same among the tiles of the part "raw" alone, which take operands as they are, or among all but those. */
+smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t step, bool is_raw);
 
 /* Notes in the plan what was chosen, for a kernel that takes stacks and layouts. */
 void smk_gemm_model_note(const smk_gemm_choice *choice, smk_plan *plan);

@@ -4,7 +4,7 @@
 #include "registry/slowdowns.h"
 
 /* As in gemm/direct.cu, gemm/dmma.cu and gemm/short_k.cu. */
-enum { THREADS = 128, PART_STEP = 16, SHORT_THREADS = 256, SHORT_ROWS = 64, SHORT_COLUMNS = 128 };
+enum { ADD_THREADS = 128, PART_STEP = 16, SHORT_THREADS = 256, SHORT_ROWS = 64, SHORT_COLUMNS = 128 };
 
 static bool is_empty(const smk_request *request)
 {
@@ -41,7 +41,7 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
     smk_step *step = &made.step[made.step_count++];
     step->part = choice.tile->part;
     step->grid = (smk_dim3){(uint32_t)blocks, 1, 1};
-    step->block = (smk_dim3){THREADS, 1, 1};
+    step->block = (smk_dim3){choice.tile->threads, 1, 1};
     step->shared_bytes = choice.tile->shared_bytes;
     smk_plan_gemm_add_operands(step, request, choice.parts, 0);
     smk_plan_add(step, SMK_SOURCE_NUMBER, choice.parts.part_k);
@@ -50,7 +50,7 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
         return status;
     }
     smk_gemm_model_note(&choice, &made);
-    smk_plan_gemm_add_sums(&made, request, choice.parts, 0, THREADS);
+    smk_plan_gemm_add_sums(&made, request, choice.parts, 0, ADD_THREADS);
     made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
     made.time_us = choice.time_us * slow_down(request);
     *plan = made;
@@ -58,10 +58,10 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
 }
 
 /* Times of the two kernels, in microseconds on an H200: of a launch; of so many steps along k where all blocks fit, that
- * is how many are on their way at a time; of a read of a warp, of which it makes `reads` a step; and how many times
- * their bytes the writes take. */
+ * is how many are on their way at a time, and of each that is left over, 0 where these go together; of a read of a warp,
+ * of which it makes `reads` a step; and how many times their bytes the writes take. */
 typedef struct short_times {
-    double start, steps;
+    double start, steps, left_over;
     int64_t unrolled;
     double read, reads, writes;
 } short_times;
@@ -77,7 +77,9 @@ static double predict_short(const smk_request *request, const short_times *times
     const double written = (double)request->item_bytes * elements;
     const double bytes = smk_gemm_model_repeated(request, written, times->writes) +
                          smk_gemm_model_bytes(request, smk_gemm_model_read(request));
-    const double steps = slowdown * (double)smk_plan_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
+    const int64_t whole = d[SMK_GEMM_K] / times->unrolled, left = d[SMK_GEMM_K] % times->unrolled;
+    const double rest = times->left_over > 0.0 ? (double)left * times->left_over : left > 0 ? times->steps : 0.0;
+    const double steps = slowdown * ((double)whole * times->steps + rest);
     const double reads = slowdown * blocks * BLOCK_WARPS * k * times->reads / count * times->read;
     return times->start + (steps > reads ? steps : reads) + bytes;
 }
@@ -85,8 +87,9 @@ static double predict_short(const smk_request *request, const short_times *times
 /* (a, b, c, m, k, n, strides, stack): a thread an element where that is predicted to take less time. */
 smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    static const short_times tiled_times = {2.11, 0.79, 4, 1.77e-3, 12.0, 0.94};
-    static const short_times flat_times = {2.00, 0.34, 8, 0.88e-3, 2.0, 3.9};
+    static const short_times tiled_times = {2.11, 0.79, 0.0, 4, 1.77e-3, 12.0, 0.94};
+    static const short_times flat_times = {2.00, 0.34, 0.0, 8, 0.88e-3, 2.0, 3.9};
+    static const short_times flat_doubles = {2.00, 0.49, 0.17, 8, 0.88e-3, 2.0, 3.9};
     const int64_t m = request->dimensions[SMK_GEMM_M], n = request->dimensions[SMK_GEMM_N];
     smk_plan made = {.step_count = 0};
     int64_t elements = 0, tiled = 0;
@@ -101,8 +104,9 @@ smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk
     }
     const int64_t flat = no_flat ? 0 : smk_plan_divide_up(elements, SHORT_THREADS);
     const int64_t stack = smk_plan_stack(request);
+    const short_times *const flat_of_type = request->item_bytes == sizeof(double) ? &flat_doubles : &flat_times;
     const double tiled_us = predict_short(request, &tiled_times, (double)tiled * (double)stack);
-    const double flat_us = no_flat ? tiled_us : predict_short(request, &flat_times, (double)flat * (double)stack);
+    const double flat_us = no_flat ? tiled_us : predict_short(request, flat_of_type, (double)flat * (double)stack);
     smk_step *step = &made.step[made.step_count++];
     step->part = flat_us < tiled_us ? "flat" : NULL;
     step->grid = (smk_dim3){(uint32_t)(flat_us < tiled_us ? flat : tiled), 1, 1};

@@ -1,5 +1,5 @@
 /* The plan of gemm/tensor, operands of 16 and 8 bits, laid out where their rows do not begin at multiples of 16 bytes;
- * and of gemm/tf32, whose operands are rounded.
+ * and of gemm/tf32, whose operands are rounded where they are laid out, or as they are read.
  *
  * The model of tiles counts k in words of 4 bytes: steps, copies and products of a word take equally long whatever it
  * holds. */
@@ -20,21 +20,18 @@ typedef struct operand {
     int64_t pitch, stack, tiles, bytes;
 } operand;
 
-/* Operands that are rounded are laid out in any case. */
-static bool is_rounded(const smk_request *request)
-{
-    return strcmp(request->type, "tf32") == 0;
-}
-
-/* False where 64 bits do not count the bytes, or a grid the tiles. */
-static bool describe(const smk_request *request, size_t index, int64_t rows, int64_t columns, operand *made)
+/* Operands that are to be laid out in any case, or only where they must. False where 64 bits do not count the bytes, or a
+ * grid the tiles. */
+static bool describe(const smk_request *request, size_t index, int64_t rows, int64_t columns, bool always,
+                     operand *made)
 {
     const smk_layout layout = smk_plan_layout(request, index);
     const int64_t item = (int64_t)request->item_bytes, unit = COPY_BYTES / item;
+    const bool goes_on = index == SMK_GEMM_A && columns % unit != 0; /* a copy would take what follows in wider rows */
     int64_t bytes = 0;
     *made = (operand){layout.axis[0], layout.stack, 0, 0};
     if (rows == 0 || columns == 0 ||
-        (!is_rounded(request) && layout.axis[1] == 1 && layout.axis[0] % unit == 0 && layout.stack % unit == 0 &&
+        (!always && !goes_on && layout.axis[1] == 1 && layout.axis[0] % unit == 0 && layout.stack % unit == 0 &&
          layout.is_aligned != 0)) {
         return true;
     }
@@ -105,6 +102,38 @@ static smk_status add_products(const smk_request *request, const smk_gemm_choice
     return smk_plan_stack_grid(request, step, error);
 }
 
+/* Operands that are rounded are laid out in any case; columns of b become rows there. */
+static bool describe_both(const smk_request *request, bool is_rounded, operand *a, operand *b)
+{
+    const int64_t *d = request->dimensions, k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];
+    return describe(request, SMK_GEMM_A, d[SMK_GEMM_M], k, is_rounded, a) &&
+           describe(request, SMK_GEMM_B, is_rounded ? n : k, is_rounded ? k : n, is_rounded, b);
+}
+
+static double predict_lay_out(const smk_request *request, const operand *a, const operand *b)
+{
+    const double bytes = (double)(a->bytes + b->bytes);
+    return bytes > 0
+               ? LAY_OUT_START + bytes / LAY_OUT_PACE[request->item_bytes] * smk_slowdowns_memory(request->machine)
+               : 0.0;
+}
+
+/* tf32: takes the tile that rounds as it reads, where the operands allow it and it saves time. */
+static void try_raw(const smk_request *request, const smk_request *words, smk_gemm_choice *choice, operand *a,
+                    operand *b)
+{
+    operand raw_a, raw_b;
+    if (!describe_both(request, false, &raw_a, &raw_b) || raw_a.tiles + raw_b.tiles > 0) {
+        return;
+    }
+    const smk_gemm_choice raw = smk_gemm_model_choose_kind(words, STEP_WORDS, true);
+    if (raw.tile != NULL && raw.time_us < choice->time_us + predict_lay_out(request, a, b)) {
+        *choice = raw;
+        *a = raw_a;
+        *b = raw_b;
+    }
+}
+
 /* lay_out where an operand needs it, the products, then for several parts of k: add. */
 smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_error *error)
 {
@@ -119,23 +148,23 @@ smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_
     smk_request words = *request;
     words.dimensions = in_words;
     words.item_bytes = WORD_BYTES;
-    const smk_gemm_choice choice = smk_gemm_model_choose(&words, STEP_WORDS);
+    smk_gemm_choice choice = smk_gemm_model_choose(&words, STEP_WORDS);
     smk_status status = smk_gemm_model_check(request, choice, error);
     if (status != SMK_OK) {
         return status;
     }
-    const bool transposes = is_rounded(request); /* columns of b become rows */
-    if (!describe(request, SMK_GEMM_A, m, k, &a) ||
-        !describe(request, SMK_GEMM_B, transposes ? n : k, transposes ? k : n, &b)) {
+    const bool is_rounded = strcmp(request->type, "tf32") == 0;
+    if (!describe_both(request, is_rounded, &a, &b)) {
         return smk_status_fail(error, SMK_MEMORY,
                                "gemm variant '%s': copies of operands of m = %lld, k = %lld, n = %lld would be too "
                                "large; pass arrays whose rows begin at multiples of 16 bytes",
                                request->variant->name, (long long)m, (long long)k, (long long)n);
     }
-    made.time_us = choice.time_us;
+    if (is_rounded) {
+        try_raw(request, &words, &choice, &a, &b);
+    }
+    made.time_us = choice.time_us + predict_lay_out(request, &a, &b);
     if (a.tiles + b.tiles > 0) {
-        const double lay_out = (double)(a.bytes + b.bytes) / LAY_OUT_PACE[request->item_bytes];
-        made.time_us += LAY_OUT_START + lay_out * smk_slowdowns_memory(request->machine);
         status = add_lay_out(request, &a, &b, &made, error);
     }
     if (status == SMK_OK) {

@@ -145,6 +145,18 @@ def test_over_devices(words, machine, rng):
     assert np.array_equal(smemkit.asnumpy(got), exact(a, b))
 
 
+@pytest.mark.parametrize("words", [{"dtype": "float16"}, {"precision": "tf32"}], ids=str)
+def test_parts_of_wider_rows(words, machine):
+    """Rows begin at multiples of 16 bytes and end anywhere: what follows them is not added."""
+    more = dict(words)
+    dtype = more.pop("dtype", "float32")
+    room = np.full((20, 24), np.nan, dtype)
+    room[:, :17] = 1
+    x = smemkit.asarray(room, backend=machine)[:, :17]
+    y = smemkit.asarray(np.ones((17, 16), dtype), backend=machine)
+    assert np.all(smemkit.asnumpy(smemkit.gemm(x, y, **more)) == 17)
+
+
 @each_type
 def test_check_finds_nothing(dtype, rng):
     for m, k, n in [(128, 128, 256), (130, 70, 258), (20, 0, 9), (100, 1000, 90)]:

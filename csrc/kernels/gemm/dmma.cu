@@ -407,11 +407,15 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         const gemm_dmma_place place = {(long long)(band + in_band % band_tiles) * BM,
                                        (long long)(in_band / band_tiles) * BN, first, end,
                                        g.c + (part * g.stack + item) * g.m * g.n};
-        if constexpr (AK == 1 && BM <= 64) // the tile of 128 rows is the fastest where operands do not allow this
-            if (measure_width(g.a, g.a_row, g.a_col) == 2 && measure_width(g.b, g.b_row, g.b_col) == 2 &&
-                g.k % 2 == 0 && g.n % 2 == 0 && first < end)
-                return make_whole(g, place);
-        make(g, place);
+        if constexpr (BM * BN > 8192) { // the plan takes this tile for such operands only
+            make_whole(g, place);
+        } else {
+            if constexpr (AK == 1 && BM <= 64) // the tile of 128 rows is the fastest where operands do not allow this
+                if (measure_width(g.a, g.a_row, g.a_col) == 2 && measure_width(g.b, g.b_row, g.b_col) == 2 &&
+                    g.k % 2 == 0 && g.n % 2 == 0 && first < end)
+                    return make_whole(g, place);
+            make(g, place);
+        }
     }
 };
 
@@ -473,6 +477,15 @@ extern "C" __global__ void __launch_bounds__(128, 2)
                    long long part_k, long long stack, long long a_stack, long long b_stack)
 {
     gemm_dmma_tile<4, 2, 1, 4, 1, 16, 4>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1)
+    gemm_dmma_large(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                    long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<4, 2, 2, 4, 1, 32, 3>::run(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 

@@ -124,6 +124,7 @@ EXPLAINED = {
     ("gemm_warp_tiled_float64", "async.wavefronts"): GUARDED,
     ("gemm_dmma_square_float64", "async.sectors"): GUARDED,
     ("gemm_dmma_wide_float64", "async.sectors"): GUARDED,
+    ("gemm_dmma_large_float64", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.wavefronts"): GUARDED,
     **{
@@ -133,6 +134,7 @@ EXPLAINED = {
         for what in ("sectors", "wavefronts")
     },
     **{(f"gemm_tensor_small_{dtype}", "async.wavefronts"): CHOSEN for dtype in TENSORS},
+    ("gemm_tf32_raw_tf32", "async.wavefronts"): CHOSEN,
     **dict.fromkeys(list_unsolved(), UNSOLVED),
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
