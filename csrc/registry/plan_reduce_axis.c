@@ -10,8 +10,8 @@ enum { DIMENSION_M, DIMENSION_N, DIMENSION_K };
  * that are under way (strip); the rows of a warp that are (panel), by packs and by elements. */
 enum { THREADS = 256, WARPS = 8, READ_BYTES = 16, SHORT_ROWS = 4, PACKS = 4, ROWS = 8, NARROW_ROWS = 16 };
 
-/* Blocks of a multiprocessor among which strips and panels are shared: as many as its registers hold at a time. And so
- * many panels by elements for each multiprocessor that their warps lie side by side. */
+/* Blocks of a multiprocessor among which strips and panels are shared; fewer of panels where no index is found. From so
+ * many panels by elements a multiprocessor on, the warps of a block have columns side by side. */
 enum { BLOCKS_EACH = 4, PANELS_EACH = 3, PANELS_WIDE = 2 };
 
 /* Turns of a warp, of several rows each, that pay for a part of a panel, where each multiprocessor has a block. */
@@ -140,11 +140,11 @@ static double judge_strip(const axis_shape *shape, double item_bytes)
     return form * share((double)shape->n * (double)shape->k * item_bytes, STRIP_BYTES);
 }
 
-static double judge_panel(const axis_shape *shape, int64_t items, int64_t down)
+static double judge_panel(const axis_shape *shape, int64_t down, int64_t items, bool is_narrow)
 {
     const int64_t width = SMK_WARP_SIZE * items, panels = smk_plan_divide_up(shape->k, width);
     const double used = panels > 0 ? (double)shape->k / (double)(panels * width) : 1.0;
-    return used * (down == 1 && items > 1 ? 0.88 : 1.0) * share((double)shape->n, ROWS);
+    return used * (down == 1 && !is_narrow ? 0.88 : 1.0) * share((double)shape->n, ROWS);
 }
 
 smk_status smk_plan_reduce_axis_thread(const smk_request *request, smk_plan *plan, smk_error *error)
@@ -218,23 +218,24 @@ static int64_t count_panels(const axis_shape *shape, int64_t items, int64_t down
 smk_status smk_plan_reduce_axis_panel(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const axis_shape shape = read_shape(request);
-    const bool is_packed = shape.k % shape.items == 0;
-    const int64_t items = is_packed ? shape.items : 1, rows = is_packed ? ROWS : NARROW_ROWS;
+    const bool is_packed = shape.k % shape.items == 0, is_narrow = !is_packed && !finds_index(request);
+    const int64_t items = is_packed ? shape.items : 1, rows = is_narrow ? NARROW_ROWS : ROWS;
+    const int64_t each = finds_index(request) ? BLOCKS_EACH : PANELS_EACH;
     int64_t down = 1;
     while (down < WARPS && down * 2 * rows <= shape.n &&
-           (is_packed || count_panels(&shape, items, down) < shape.multiprocessors * PANELS_WIDE)) {
+           (!is_narrow || count_panels(&shape, items, down) < shape.multiprocessors * PANELS_WIDE)) {
         down *= 2;
     }
     const int64_t panels = greater(1, count_panels(&shape, items, down)), most = shape.n / (down * rows);
-    const int64_t wanted = lesser(shape.multiprocessors * PANELS_EACH / panels, most / PART_TURNS);
-    const int64_t least = lesser(smk_plan_divide_up(shape.multiprocessors, panels), most);
+    const int64_t wanted = lesser(shape.multiprocessors * each / panels, most / PART_TURNS);
+    const int64_t least = lesser(shape.multiprocessors / panels, most);
     const int64_t parts = greater(1, greater(wanted, least));
     smk_plan made;
     smk_status status = begin(request, panels * parts, &made, error);
     if (status == SMK_OK) {
         smk_plan_add(&made.step[0], SMK_SOURCE_NUMBER, down);
         add_parts(&made, parts, panels, shape.m * shape.k);
-        made.efficiency = judge_panel(&shape, items, down);
+        made.efficiency = judge_panel(&shape, down, is_packed ? shape.items : 1, is_narrow);
         *plan = made;
     }
     return status;
