@@ -133,10 +133,10 @@ extern "C" __global__ void __launch_bounds__(256)
 reduce_axis_panel(const T *x, R *out, long long, long long n, long long k, int down, long long parts,
                       unsigned int *tickets, A *partial)
 {
-    constexpr int ITEMS = 16 / sizeof(T);
+    constexpr int ITEMS = 16 / sizeof(T), ROWS = sizeof(A) <= 8 ? 16 : 8;
     __shared__ alignas(16) char all[256 * ITEMS * sizeof(A)];
     if (k % ITEMS == 0)
         reduce_axis_panel_run<ITEMS, 8>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
     else // narrow reads: more of them under way, where an accumulator is a number
-        reduce_axis_panel_run<1, sizeof(A) <= 8 ? 16 : 8>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
+        reduce_axis_panel_run<1, ROWS>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
 }
