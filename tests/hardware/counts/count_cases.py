@@ -9,6 +9,7 @@ from hardware.counts import (
     count_cases_lanes,  # noqa: F401  (each fills CASES)
     count_cases_matrices,  # noqa: F401
     count_cases_tiles,  # noqa: F401
+    count_cases_wide,  # noqa: F401
 )
 from hardware.counts.count_launches import CASES
 from hardware.counts.explained import EXPLAINED
