@@ -1,6 +1,5 @@
 #include "base/texture.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { CHANNELS_MAX = 4, FACES = 6 };
@@ -14,6 +13,27 @@ uint64_t smk_texture_slices(const smk_texture_shape *shape)
 {
     const uint64_t layers = shape->layers > 0 ? shape->layers : 1;
     return shape->cube != 0 ? FACES * layers : shape->layers > 0 ? layers : shape->size[2];
+}
+
+#define SAMPLER_MARK (UINT64_C(1) << 62)
+
+uint64_t smk_texture_pack_sampler(const smk_sampler *sampler)
+{
+    uint64_t word = SAMPLER_MARK;
+    for (unsigned i = 0; i < 3; i++) {
+        word |= (uint64_t)sampler->mode[i] << (8 * i);
+    }
+    return word | (uint64_t)(sampler->filters != 0) << 24 | (uint64_t)(sampler->unnormalized != 0) << 25;
+}
+
+bool smk_texture_unpack_sampler(uint64_t word, smk_sampler *sampler)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        sampler->mode[i] = (uint8_t)(word >> (8 * i));
+    }
+    sampler->filters = (word >> 24 & 1) != 0;
+    sampler->unnormalized = (word >> 25 & 1) != 0;
+    return (word & SAMPLER_MARK) != 0;
 }
 
 static bool has_good_format(const smk_texture_shape *s)

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum smk_texel_kind { SMK_TEXEL_UNSIGNED, SMK_TEXEL_SIGNED, SMK_TEXEL_FLOAT } smk_texel_kind;
@@ -32,6 +33,17 @@ typedef struct smk_texture_shape {
     uint8_t surface;      /* read and written by byte offset; not a texture */
     float border[4];
 } smk_texture_shape;
+
+/* How a texture is read, apart from it: a sampler of PTX in one word, which is none of an object's. */
+typedef struct smk_sampler {
+    uint8_t mode[3]; /* smk_texture_mode, or SMK_SAMPLER_CLAMP_OGL */
+    uint8_t filters, unnormalized;
+} smk_sampler;
+
+enum { SMK_SAMPLER_CLAMP_OGL = SMK_TEXTURE_BORDER + 1 };
+
+uint64_t smk_texture_pack_sampler(const smk_sampler *sampler);
+bool smk_texture_unpack_sampler(uint64_t word, smk_sampler *sampler); /* false: it is no sampler */
 
 /* Errors: ARGUMENT for what no machine has. */
 smk_status smk_texture_check(const smk_texture_shape *shape, smk_error *error);

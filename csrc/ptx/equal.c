@@ -6,8 +6,8 @@
 static bool same_operand(const smk_operand *a, const smk_operand *b)
 {
     bool same = a->kind == b->kind && a->base_kind == b->base_kind && a->negate == b->negate && a->pair == b->pair &&
-                a->texel == b->texel && a->type == b->type && a->select == b->select && a->index == b->index && a->count == b->count &&
-                a->offset == b->offset && a->bits == b->bits;
+                a->texel == b->texel && a->sampled == b->sampled && a->type == b->type && a->select == b->select &&
+                a->index == b->index && a->count == b->count && a->offset == b->offset && a->bits == b->bits;
     for (uint32_t i = 0; same && i < a->count; i++) {
         same = same_operand(&a->element[i], &b->element[i]);
     }

@@ -8,10 +8,12 @@
  *   mma of 8-bit floats                mma of the same numbers in f16 (expand_float8.c)
  *   mbarrier                           atomic operations on its word (expand_mbarrier.c)
  *   wmma.load, wmma.mma, wmma.store    loads, mma.sync and stores (expand_wmma.c)
+ *   tex d, [T, {x, y}]                 ld.const.b64 t, [T]; tex d, [t, {x, y}] (expand_texture.c)
  *
  * t is a new register. After the parser there are plain instructions only, and each counts as one. */
 #include "ptx/expand.h"
 #include "ptx/instruction.h"
+#include "ptx/opcode.h"
 #include "ptx/verify.h"
 
 #include "base/heap.h"
@@ -20,7 +22,7 @@
 
 enum { WIDTH_MAX = 4 };
 
-static smk_status push(smk_parser *parser, const smk_instruction *instruction)
+smk_status smk_expand_add(smk_parser *parser, const smk_instruction *instruction)
 {
     smk_instruction *slot = smk_vector_push(&parser->instructions, sizeof *slot);
     if (slot == NULL) {
@@ -63,7 +65,7 @@ smk_status smk_expand_finish(smk_parser *parser, smk_statement *made)
     parser->expands = true;
     smk_status status = smk_verify_instruction(parser, made);
     parser->expands = false;
-    return status == SMK_OK ? push(parser, &made->instruction) : status;
+    return status == SMK_OK ? smk_expand_add(parser, &made->instruction) : status;
 }
 
 smk_operand smk_expand_register(uint32_t index)
@@ -307,10 +309,17 @@ smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
     if (instruction->opcode == SMK_OPCODE_MBARRIER || smk_module_has(instruction, SMK_MODIFIER_MBARRIER)) {
         return smk_expand_mbarrier(parser, &plain);
     }
+    if (smk_opcode_class(instruction) == SMK_CLASS_TEXTURE || instruction->opcode == SMK_OPCODE_MOV) {
+        bool done = false;
+        SMK_TRY(smk_expand_texture(parser, &plain, &done));
+        if (done) {
+            return SMK_OK;
+        }
+    }
     if (instruction->opcode == SMK_OPCODE_WMMA) {
         return smk_expand_wmma(parser, &plain);
     }
-    return push(parser, instruction);
+    return smk_expand_add(parser, instruction);
 }
 
 /* A renumbering of registers. */

@@ -12,6 +12,9 @@ void smk_expand_operand(smk_statement *made, smk_operand operand);
 /* Verifies the instruction and adds it to the function. */
 smk_status smk_expand_finish(smk_parser *parser, smk_statement *made);
 
+/* Adds an instruction that is verified. */
+smk_status smk_expand_add(smk_parser *parser, const smk_instruction *instruction);
+
 smk_operand smk_expand_register(uint32_t index);
 smk_operand smk_expand_constant(int64_t value);
 
@@ -23,5 +26,9 @@ smk_status smk_expand_wmma(smk_parser *parser, const smk_statement *origin);
 
 /* expand_float8.c: adds what an mma of 8-bit floats stands for. */
 smk_status smk_expand_float8(smk_parser *parser, const smk_statement *origin);
+
+/* expand_texture.c: replaces textures, surfaces and samplers of the module by the registers that it loads them into, and
+ * adds what else the instruction stands for. *done: the instruction itself is not to be added. */
+smk_status smk_expand_texture(smk_parser *parser, smk_statement *statement, bool *done);
 
 #endif

@@ -4,6 +4,7 @@
 #include "ptx/opcode.h"
 #include "ptx/parts.h"
 #include "ptx/refuse.h"
+#include "ptx/texel.h"
 #include "ptx/verify.h"
 
 #include <string.h>
@@ -357,28 +358,6 @@ static smk_status parse_constant(smk_parser *parser, smk_operand *operand)
     return SMK_OK;
 }
 
-/* The coordinates of [object, {coordinates}], from the comma on. */
-static smk_status parse_texel(smk_parser *parser, const smk_operand *object, smk_operand *operand)
-{
-    SMK_TRY(smk_parse_next(parser));
-    if (!smk_parse_at(parser, '{')) {
-        return smk_parse_unexpected(parser, "coordinates in braces");
-    }
-    SMK_TRY(smk_instruction_parse_list(parser, '}', operand));
-    smk_operand *all = smk_arena_allocate(&parser->module->arena, (size_t)operand->count + 1, sizeof *all);
-    if (all == NULL) {
-        return smk_parse_memory(parser);
-    }
-    all[0] = *object;
-    for (uint32_t i = 0; i < operand->count; i++) {
-        all[i + 1] = operand->element[i];
-    }
-    operand->element = all;
-    operand->count++;
-    operand->texel = true;
-    return smk_parse_expect(parser, ']');
-}
-
 /* [base + offset] and, outside lists, [object, {coordinates}]; the '[' is the present token */
 static smk_status parse_address(smk_parser *parser, bool in_list, smk_operand *operand)
 {
@@ -398,8 +377,9 @@ static smk_status parse_address(smk_parser *parser, bool in_list, smk_operand *o
     if (base.kind == SMK_OPERAND_REGISTER && smk_parse_at(parser, '-')) {
         SMK_TRY(parse_offset(parser, &base.offset));
     }
-    if (!in_list && base.kind == SMK_OPERAND_REGISTER && base.offset == 0 && smk_parse_at(parser, ',')) {
-        return parse_texel(parser, &base, operand);
+    if (!in_list && (base.kind == SMK_OPERAND_REGISTER || base.kind == SMK_OPERAND_VARIABLE) && base.offset == 0 &&
+        smk_parse_at(parser, ',')) {
+        return smk_texel_parse(parser, &base, operand);
     }
     *operand = base;
     operand->kind = SMK_OPERAND_ADDRESS;
@@ -408,7 +388,7 @@ static smk_status parse_address(smk_parser *parser, bool in_list, smk_operand *o
     return smk_parse_expect(parser, ']');
 }
 
-static smk_status parse_scalar(smk_parser *parser, smk_operand *operand)
+smk_status smk_instruction_parse_scalar(smk_parser *parser, smk_operand *operand)
 {
     memset(operand, 0, sizeof *operand);
     if (smk_parse_at(parser, '!')) {
@@ -467,7 +447,7 @@ smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_op
             return smk_parse_memory(parser);
         }
         smk_token at = parser->token;
-        SMK_TRY(parse_scalar(parser, element));
+        SMK_TRY(smk_instruction_parse_scalar(parser, element));
         if (element->kind == SMK_OPERAND_LIST || (element->kind == SMK_OPERAND_REGISTER && element->offset != 0)) {
             return smk_parse_fail(parser, &at, SMK_PTX, "'%.*s' cannot stand in a list like this",
                                   SMK_TEXT_PRINT(at.text));
@@ -485,12 +465,13 @@ smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_op
 smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operand)
 {
     if (smk_parse_at(parser, '{')) {
-        return smk_instruction_parse_list(parser, '}', operand);
+        SMK_TRY(smk_instruction_parse_list(parser, '}', operand));
+        return smk_texel_parse_residency(parser, operand);
     }
     if (smk_parse_at(parser, '[')) {
         return parse_address(parser, false, operand);
     }
-    SMK_TRY(parse_scalar(parser, operand));
+    SMK_TRY(smk_instruction_parse_scalar(parser, operand));
     bool pair = false;
     bool can = operand->kind == SMK_OPERAND_REGISTER || operand->kind == SMK_OPERAND_SINK;
     if (can) {
@@ -507,7 +488,7 @@ smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operan
         if (second == NULL) {
             return smk_parse_memory(parser);
         }
-        SMK_TRY(parse_scalar(parser, second));
+        SMK_TRY(smk_instruction_parse_scalar(parser, second));
         if (second->kind != SMK_OPERAND_REGISTER && second->kind != SMK_OPERAND_SINK) {
             return smk_parse_unexpected(parser, "a predicate behind '|'");
         }

@@ -6,6 +6,9 @@
 
 smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operand);
 
+/* One operand without braces, brackets or bars. */
+smk_status smk_instruction_parse_scalar(smk_parser *parser, smk_operand *operand);
+
 /* Operands up to the mark `close`; the present token is the mark that opens the list. */
 smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_operand *operand);
 

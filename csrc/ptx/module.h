@@ -86,6 +86,8 @@ typedef struct smk_operand {
     bool negate;       /* !p; -r in vmad */
     bool pair;         /* a LIST written p|q */
     bool texel;        /* a LIST written [a, {b, c}]: a texture or surface, and coordinates in it */
+    bool sampled;      /* a LIST written [a, s, {b, c}]: with a sampler behind the texture */
+    bool resident;     /* a LIST written {a, b}|p while it is parsed: its last element is p */
     uint8_t type;      /* smk_type of the operand slot: the width of an immediate, and what a
                           register is read as; SMK_TYPE_NONE for labels, functions, addresses, lists, sinks */
     uint16_t select;   /* parts of a register, %r1.h10: the smk_select of video instructions; 0: all of it */
@@ -137,7 +139,7 @@ typedef struct smk_instruction {
 typedef struct smk_source_location {
     uint32_t file; /* index into smk_module.files; SMK_NO_INDEX: not known */
     uint32_t line, column;
-    uint32_t outer;              /* index + 1 of the location of the inlined call; 0: none */
+    uint32_t outer; /* index + 1 of the location of the inlined call; 0: none */
 } smk_source_location;
 
 typedef struct smk_register {

@@ -1,4 +1,5 @@
 /* Checks operands against the slots of a form. */
+#include "ptx/texel.h"
 #include "ptx/verify.h"
 
 #include <string.h>
@@ -167,8 +168,8 @@ static smk_status check_register(smk_parser *parser, const smk_statement *statem
     return SMK_OK;
 }
 
-static smk_status check_scalar(smk_parser *parser, const smk_statement *statement, unsigned index,
-                               const smk_operand_slot *slot, smk_operand *operand, bool apply)
+smk_status smk_operand_check_scalar(smk_parser *parser, const smk_statement *statement, unsigned index,
+                                    const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     bool destination = slot->role == 'd';
     switch ((smk_operand_kind)operand->kind) {
@@ -254,7 +255,7 @@ static smk_status check_list(smk_parser *parser, const smk_statement *statement,
                              const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     for (uint32_t i = 0; i < operand->count; i++) {
-        SMK_TRY(check_scalar(parser, statement, index, slot, &operand->element[i], apply));
+        SMK_TRY(smk_operand_check_scalar(parser, statement, index, slot, &operand->element[i], apply));
     }
     return SMK_OK;
 }
@@ -268,8 +269,8 @@ static smk_status check_pair(smk_parser *parser, const smk_statement *statement,
     first.sink = true;
     second.sink = !slot->must_pair;
     second.type = SMK_TYPE_PRED;
-    SMK_TRY(check_scalar(parser, statement, index, &first, &operand->element[0], apply));
-    return check_scalar(parser, statement, index, &second, &operand->element[1], apply);
+    SMK_TRY(smk_operand_check_scalar(parser, statement, index, &first, &operand->element[0], apply));
+    return smk_operand_check_scalar(parser, statement, index, &second, &operand->element[1], apply);
 }
 
 /* {r} where one register stands: ptxas takes it for loads, stores and moves, and it means r. */
@@ -277,7 +278,7 @@ static smk_status check_single(smk_parser *parser, const smk_statement *statemen
                                const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     smk_operand element = operand->element[0];
-    SMK_TRY(check_scalar(parser, statement, index, slot, &element, apply));
+    SMK_TRY(smk_operand_check_scalar(parser, statement, index, slot, &element, apply));
     *operand = apply ? element : *operand;
     return SMK_OK;
 }
@@ -293,26 +294,6 @@ static smk_status check_wide(smk_parser *parser, const smk_statement *statement,
     return check_list(parser, statement, index, &part, operand, apply);
 }
 
-/* [object, {coordinates}] */
-static smk_status check_texel(smk_parser *parser, const smk_statement *statement, unsigned index,
-                              const smk_operand_slot *slot, smk_operand *operand, bool apply)
-{
-    const smk_token *at = &statement->operand_at[index];
-    const smk_operand_slot object = {.role = 's', .type = SMK_TYPE_B64};
-    const smk_operand_slot layer = {.role = 's', .type = SMK_TYPE_B32};
-    const smk_operand_slot coordinate = {.role = 's', .type = slot->type};
-    if (operand->kind != SMK_OPERAND_LIST || !operand->texel || operand->count != slot->count + 1) {
-        return smk_parse_fail(parser, at, SMK_PTX,
-                              "operand %u must be a texture or surface with a list of %u coordinates, found '%.*s'",
-                              index + 1, slot->count, SMK_TEXT_PRINT(at->text));
-    }
-    for (uint32_t i = 0; i < operand->count; i++) {
-        const smk_operand_slot *own = i == 0 ? &object : i == 1 && slot->layered ? &layer : &coordinate;
-        SMK_TRY(check_scalar(parser, statement, index, own, &operand->element[i], apply));
-    }
-    return SMK_OK;
-}
-
 smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index,
                              const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
@@ -324,7 +305,7 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
         return operand->kind == SMK_OPERAND_LABEL ? SMK_OK : misplaced(parser, statement, index, "a label");
     }
     if (slot->role == 'x') {
-        return check_texel(parser, statement, index, slot, operand, apply);
+        return smk_texel_check(parser, statement, index, slot, operand, apply);
     }
     bool is_list = operand->kind == SMK_OPERAND_LIST;
     if (slot->role == 'd' && slot->sink && operand->kind == SMK_OPERAND_SINK) {
@@ -333,11 +314,14 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
     if (slot->type == SMK_TYPE_B128 && width == 1) {
         return check_wide(parser, statement, index, slot->role, operand, 2, apply);
     }
+    if (is_list && operand->resident && slot->pair) {
+        return smk_texel_check_resident(parser, statement, index, slot, operand, apply);
+    }
     if (slot->count != 0 || (slot->vector && width > 1)) {
         smk_operand_slot element = *slot;
         element.sink = true;
         element.special = element.special || slot->vector; /* {r, %tid.x} is taken where %tid.x alone is not */
-        if (!is_list || operand->pair || operand->texel || operand->count != width) {
+        if (!is_list || operand->pair || operand->texel || operand->resident || operand->count != width) {
             const smk_token *at = &statement->operand_at[index];
             return smk_parse_fail(parser, at, SMK_PTX, "operand %u must be a list of %u in braces, found '%.*s'",
                                   index + 1, width, SMK_TEXT_PRINT(at->text));
@@ -353,7 +337,7 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
     if (slot->must_pair) {
         return misplaced(parser, statement, index, "a pair, d|p");
     }
-    return check_scalar(parser, statement, index, slot, operand, apply);
+    return smk_operand_check_scalar(parser, statement, index, slot, operand, apply);
 }
 
 static smk_type bits_type(unsigned bits)
@@ -384,7 +368,7 @@ static smk_status check_pack(smk_parser *parser, smk_statement *statement, unsig
     } else {
         SMK_TRY(check_list(parser, statement, list, &part, operand, apply));
     }
-    return check_scalar(parser, statement, 1 - list, &whole, &instruction->operands[1 - list], apply);
+    return smk_operand_check_scalar(parser, statement, 1 - list, &whole, &instruction->operands[1 - list], apply);
 }
 
 /* mov d, address */
@@ -443,9 +427,9 @@ smk_status smk_operand_check_mov(smk_parser *parser, smk_statement *statement, b
     if (operands[1].kind == SMK_OPERAND_LIST) {
         return check_pack(parser, statement, 1, apply);
     }
-    SMK_TRY(check_scalar(parser, statement, 0, &destination, &operands[0], apply));
+    SMK_TRY(smk_operand_check_scalar(parser, statement, 0, &destination, &operands[0], apply));
     if (operands[1].kind == SMK_OPERAND_VARIABLE || operands[1].kind == SMK_OPERAND_FUNCTION) {
         return check_address_of(parser, statement, apply);
     }
-    return check_scalar(parser, statement, 1, &source, &operands[1], apply);
+    return smk_operand_check_scalar(parser, statement, 1, &source, &operands[1], apply);
 }

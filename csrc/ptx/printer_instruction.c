@@ -39,13 +39,20 @@ static void print_list(smk_printer *printer, const smk_operand *operand, const c
 
 static void print_texel(smk_printer *printer, const smk_operand *operand)
 {
+    const uint32_t objects = operand->sampled ? 2 : 1;
     smk_operand coordinates = *operand;
-    coordinates.element++;
-    coordinates.count--;
+    coordinates.element += objects;
+    coordinates.count -= objects;
     smk_printer_add(printer, "[");
-    print_operand(printer, &operand->element[0]);
-    smk_printer_add(printer, ", ");
-    print_list(printer, &coordinates, "{", "}]");
+    for (uint32_t i = 0; i < objects; i++) {
+        smk_printer_add(printer, i == 0 ? "" : ", ");
+        print_operand(printer, &operand->element[i]);
+    }
+    if (coordinates.count > 0) {
+        smk_printer_add(printer, ", ");
+        print_list(printer, &coordinates, "{", "}");
+    }
+    smk_printer_add(printer, "]");
 }
 
 /* .h10 behind a register of a video instruction */

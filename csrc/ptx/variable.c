@@ -1,6 +1,8 @@
 /* Declarations of registers, variables and parameters. */
 #include "ptx/instruction.h"
 #include "ptx/parse.h"
+#include "ptx/reference.h"
+#include "ptx/texel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -320,6 +322,9 @@ static smk_status parse_initializer(smk_parser *parser, const smk_token *name, s
 {
     bool written = false;
     SMK_TRY(smk_parse_accept(parser, '=', &written));
+    if (written && smk_texel_is_reference((smk_type)variable->type) && shape->rank == 0) {
+        return smk_reference_parse(parser, variable);
+    }
     if (written) {
         bool can = variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST;
         if (!can || variable->is_extern) {
@@ -332,6 +337,18 @@ static smk_status parse_initializer(smk_parser *parser, const smk_token *name, s
         return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' has neither a size nor an initial value",
                               SMK_TEXT_PRINT(name->text));
     }
+    return SMK_OK;
+}
+
+/* A texture, surface or sampler of the module. It holds the object that the host has bound to it, which no kernel can
+ * change, so that it lies in constant memory. */
+static smk_status place_reference(smk_parser *parser, const smk_token *name, smk_variable *variable)
+{
+    if (variable->space != SMK_SPACE_GLOBAL && variable->space != SMK_SPACE_CONST) {
+        return smk_parse_fail(parser, name, SMK_PTX, "'%.*s': a .%s is declared in .global", SMK_TEXT_PRINT(name->text),
+                              smk_module_type_name((smk_type)variable->type));
+    }
+    variable->space = SMK_SPACE_CONST;
     return SMK_OK;
 }
 
@@ -357,6 +374,9 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage)
         declared.name = name.text;
         declared.line = name.line;
         declared.is_extern = linkage.is_extern;
+        if (smk_texel_is_reference(type)) {
+            SMK_TRY(place_reference(parser, &name, &declared));
+        }
         SMK_TRY(lay_out(parser, &name, &shape, width, alignment, &declared));
         SMK_TRY(parse_initializer(parser, &name, &declared, &shape));
         SMK_TRY(add_variable(parser, &name, &declared));
@@ -457,6 +477,9 @@ smk_status smk_variable_parse_registers(smk_parser *parser)
         width = 2;
     }
     unsigned bits = smk_module_type_bits(type) * width;
+    if (smk_texel_is_reference(type)) {
+        return smk_parse_fail(parser, &at, SMK_PTX_TYPE, "there are no registers of .%s", smk_module_type_name(type));
+    }
     if (width != 1 && (bits > 128 || width > 4 || type == SMK_TYPE_PRED)) {
         return smk_parse_fail(parser, &at, SMK_PTX, "there are no .v%u registers of .%s", width,
                               smk_module_type_name(type));

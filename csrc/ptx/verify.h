@@ -31,6 +31,8 @@ typedef struct smk_operand_slot {
 
 smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index,
                              const smk_operand_slot *slot, smk_operand *operand, bool apply);
+smk_status smk_operand_check_scalar(smk_parser *parser, const smk_statement *statement, unsigned index,
+                                    const smk_operand_slot *slot, smk_operand *operand, bool apply);
 smk_status smk_operand_check_mov(smk_parser *parser, smk_statement *statement, bool apply);
 
 /* Can a register of type `have` stand where the instruction has `want`? */

@@ -74,6 +74,7 @@ typedef struct smk_cuda_resource {
     int type; /* SMK_RESOURCE_... */
     union {
         struct smk_cuda_array *array;
+        struct smk_cuda_mipmapped *mipmapped;
         struct {
             void *address;
             smk_cuda_channels channels;

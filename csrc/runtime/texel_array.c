@@ -79,42 +79,86 @@ static smk_cuda read_extent(const smk_cuda_extent *extent, unsigned flags, smk_t
     return SMK_CUDA_Success;
 }
 
-static smk_cuda create(smk_cuda_array **handle, const smk_cuda_channels *channels, const smk_cuda_extent *extent,
-                       unsigned flags)
+/* All of an array but its texels. */
+static smk_cuda lay_out(smk_cuda_array *made, const smk_cuda_channels *channels, const smk_cuda_extent *extent,
+                        unsigned flags)
 {
-    smk_cuda_array made = {.channels = *channels, .extent = *extent, .flags = flags};
     smk_error error = {0};
-    void *texels = NULL;
-    smk_cuda code = smk_texel_array_read_channels(channels, &made.shape);
+    *made = (smk_cuda_array){.channels = *channels, .extent = *extent, .flags = flags};
+    smk_cuda code = smk_texel_array_read_channels(channels, &made->shape);
     if (code == SMK_CUDA_Success) {
-        code = read_extent(extent, flags, &made.shape);
+        code = read_extent(extent, flags, &made->shape);
     }
-    if (code == SMK_CUDA_Success && smk_texture_check(&made.shape, &error) != SMK_OK) {
+    if (code == SMK_CUDA_Success && smk_texture_check(&made->shape, &error) != SMK_OK) {
         smk_outcome_say("a CUDA array: %s", error.message);
         code = SMK_CUDA_ErrorInvalidValue;
     }
-    if (code != SMK_CUDA_Success) {
-        return code;
-    }
-    made.row_bytes = (size_t)made.shape.size[0] * smk_texture_texel_bytes(&made.shape);
-    made.slice_bytes = made.row_bytes * made.shape.size[1];
-    code = smk_allocations_create(made.slice_bytes * smk_texture_slices(&made.shape), &texels);
-    if (code != SMK_CUDA_Success) {
-        return code;
-    }
-    made.texels = texels;
+    made->row_bytes = (size_t)made->shape.size[0] * smk_texture_texel_bytes(&made->shape);
+    made->slice_bytes = made->row_bytes * made->shape.size[1];
+    return code;
+}
+
+/* Keeps an array under its handle. */
+static smk_cuda keep(const smk_cuda_array *made, smk_cuda_array **handle)
+{
     smk_cuda_array *array = smk_heap_allocate(1, sizeof *array);
     (void)pthread_mutex_lock(&lock);
     const bool done = array != NULL && smk_address_map_set(&arrays, array, array);
     (void)pthread_mutex_unlock(&lock);
     if (!done) {
         smk_heap_free(array);
-        (void)smk_allocations_free(texels);
         return SMK_CUDA_ErrorMemoryAllocation;
     }
-    *array = made;
+    *array = *made;
     *handle = array;
     return SMK_CUDA_Success;
+}
+
+static smk_cuda create(smk_cuda_array **handle, const smk_cuda_channels *channels, const smk_cuda_extent *extent,
+                       unsigned flags)
+{
+    smk_cuda_array made;
+    void *texels = NULL;
+    smk_cuda code = lay_out(&made, channels, extent, flags);
+    if (code == SMK_CUDA_Success) {
+        code = smk_allocations_create(made.slice_bytes * smk_texture_slices(&made.shape), &texels);
+    }
+    if (code != SMK_CUDA_Success) {
+        return code;
+    }
+    made.texels = texels;
+    code = keep(&made, handle);
+    if (code != SMK_CUDA_Success) {
+        (void)smk_allocations_free(texels);
+    }
+    return code;
+}
+
+smk_cuda smk_texel_array_count(const smk_cuda_channels *channels, const smk_cuda_extent *extent, unsigned flags,
+                               size_t *bytes)
+{
+    smk_cuda_array made;
+    const smk_cuda code = lay_out(&made, channels, extent, flags);
+    *bytes = code == SMK_CUDA_Success ? made.slice_bytes * (size_t)smk_texture_slices(&made.shape) : 0;
+    return code;
+}
+
+smk_cuda smk_texel_array_create_part(smk_cuda_array **handle, const smk_cuda_channels *channels,
+                                     const smk_cuda_extent *extent, unsigned flags, char *texels)
+{
+    smk_cuda_array made;
+    const smk_cuda code = lay_out(&made, channels, extent, flags);
+    made.texels = texels;
+    made.is_part = true;
+    return code == SMK_CUDA_Success ? keep(&made, handle) : code;
+}
+
+void smk_texel_array_free_part(smk_cuda_array *handle)
+{
+    (void)pthread_mutex_lock(&lock);
+    smk_cuda_array *array = smk_address_map_remove(&arrays, handle);
+    (void)pthread_mutex_unlock(&lock);
+    smk_heap_free(array);
 }
 
 /* Copies -------------------------------------------------------------------------------------------------- */
@@ -221,6 +265,10 @@ SMK_EXPORT smk_cuda cudaFreeArray(smk_cuda_array *handle)
 {
     if (handle == NULL) {
         return smk_outcome_begin();
+    }
+    const smk_cuda_array *found = smk_texel_array_find(handle);
+    if (found == NULL || found->is_part) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidResourceHandle);
     }
     (void)pthread_mutex_lock(&lock);
     smk_cuda_array *array = smk_address_map_remove(&arrays, handle);

@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "runtime/address_map.h"
 #include "runtime/copy.h"
+#include "runtime/mipmapped_array.h"
 #include "runtime/outcome.h"
 #include "runtime/session.h"
 #include "runtime/texel_array.h"
@@ -40,6 +41,25 @@ static smk_cuda read_array(const smk_cuda_resource *resource, smk_texture *textu
     texture->address = (uint64_t)(uintptr_t)array->texels;
     texture->row_bytes = array->row_bytes;
     texture->slice_bytes = array->slice_bytes;
+    return SMK_CUDA_Success;
+}
+
+static smk_cuda read_levels(const smk_cuda_resource *resource, smk_texture *texture)
+{
+    const smk_cuda_mipmapped *array = smk_mipmapped_array_find(resource->as.mipmapped);
+    if (array == NULL) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
+    texture->shape = array->level[0]->shape;
+    texture->address = (uint64_t)(uintptr_t)array->texels;
+    texture->row_bytes = array->level[0]->row_bytes;
+    texture->slice_bytes = array->level[0]->slice_bytes;
+    texture->levels = (uint8_t)array->level_count;
+    for (unsigned i = 0; i < array->level_count; i++) {
+        const smk_cuda_array *level = array->level[i];
+        texture->level[i] =
+            (smk_texture_level){(uint64_t)(level->texels - array->texels), level->row_bytes, level->slice_bytes};
+    }
     return SMK_CUDA_Success;
 }
 
@@ -115,8 +135,7 @@ static smk_cuda read_resource(const smk_cuda_resource *resource, smk_texture *te
     case SMK_RESOURCE_ROWS:
         return read_rows(resource, texture);
     case SMK_RESOURCE_MIPMAPPED:
-        smk_outcome_say("mipmapped textures are not simulated");
-        return SMK_CUDA_ErrorNotSupported;
+        return read_levels(resource, texture);
     }
     return SMK_CUDA_ErrorInvalidValue;
 }
@@ -142,8 +161,12 @@ static smk_cuda read_sampling(const smk_cuda_sampling *sampling, smk_texture *te
         shape->mode[i] = (uint8_t)sampling->mode[i];
     }
     memcpy(shape->border, sampling->border, sizeof shape->border);
-    shape->normalized = sampling->normalized != 0 || shape->cube != 0;
+    shape->normalized = sampling->normalized != 0 || shape->cube != 0 || texture->levels > 0;
     shape->filters = sampling->filters != 0 && !texture->linear;
+    texture->filters_levels = sampling->level_filters != 0;
+    texture->bias = sampling->level_bias;
+    texture->least = sampling->level_least;
+    texture->most = sampling->level_most;
     return shape->filters != 0 && !is_float && shape->reads_floats == 0 ? SMK_CUDA_ErrorInvalidFilterSetting
                                                                         : SMK_CUDA_Success;
 }
@@ -163,6 +186,21 @@ static smk_cuda_channels list_channels(int format)
     return channels;
 }
 
+/* The texture of a range of levels. */
+static void take_levels(smk_texture *texture, unsigned first, unsigned last)
+{
+    smk_texture taken;
+    smk_texture_object_take_level(texture, first, &taken);
+    const uint64_t begin = texture->level[first].offset;
+    taken.address += begin;
+    taken.levels = (uint8_t)(last - first + 1);
+    for (unsigned i = first; i <= last; i++) {
+        taken.level[i - first] = texture->level[i];
+        taken.level[i - first].offset -= begin;
+    }
+    *texture = taken;
+}
+
 /* A view has the size of the array, texels of as many bytes, and a range of its layers. */
 static smk_cuda read_view(const smk_cuda_view *view, smk_texture *texture)
 {
@@ -178,6 +216,13 @@ static smk_cuda read_view(const smk_cuda_view *view, smk_texture *texture)
         if (code != SMK_CUDA_Success || smk_texture_texel_bytes(shape) != bytes) {
             return SMK_CUDA_ErrorInvalidValue;
         }
+    }
+    const unsigned first = view->first_level, last = view->last_level;
+    if (texture->levels > 0) {
+        if (first > last || last >= texture->levels) {
+            return SMK_CUDA_ErrorInvalidValue;
+        }
+        take_levels(texture, first, last);
     }
     if (shape->layers > 0) {
         if (view->first_layer > view->last_layer || view->last_layer >= shape->layers) {
@@ -255,7 +300,9 @@ SMK_EXPORT smk_cuda cudaCreateTextureObject(unsigned long long *object, const sm
     }
     if (code == SMK_CUDA_Success && view != NULL) {
         facts.view = *view;
-        code = resource->type == SMK_RESOURCE_ARRAY ? read_view(view, &texture) : SMK_CUDA_ErrorInvalidValue;
+        code = resource->type == SMK_RESOURCE_ARRAY || resource->type == SMK_RESOURCE_MIPMAPPED
+                   ? read_view(view, &texture)
+                   : SMK_CUDA_ErrorInvalidValue;
     }
     if (code == SMK_CUDA_Success) {
         code = read_sampling(sampling, &texture);

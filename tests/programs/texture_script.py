@@ -1,5 +1,10 @@
-"""What a driver's texture units give: `texture_script.py GROUP OUT` runs the cases of a group through libcuda.so.1 and
-writes their words as JSON. On the simulator (`smemkit run`) and on a GPU it is the same program."""
+"""What the texture units of a driver's device give.
+
+    python texture_script.py GROUP OUT
+
+It runs the cases of a group through libcuda.so.1 and writes their words as JSON: the same program
+on the simulator (`smemkit run`) and on a GPU.
+"""
 
 import ctypes
 import json
@@ -29,8 +34,16 @@ class ArrayFacts(ctypes.Structure):
 
 
 class End(ctypes.Structure):
-    _fields_ = [("at", size * 4), ("kind", number), ("host", pointer), ("device", word64),
-                ("array", pointer), ("reserved", pointer), ("pitch", size), ("height", size)]
+    _fields_ = [
+        ("at", size * 4),
+        ("kind", number),
+        ("host", pointer),
+        ("device", word64),
+        ("array", pointer),
+        ("reserved", pointer),
+        ("pitch", size),
+        ("height", size),
+    ]
 
 
 class Copy(ctypes.Structure):
@@ -38,9 +51,18 @@ class Copy(ctypes.Structure):
 
 
 class Sampling(ctypes.Structure):
-    _fields_ = [("mode", number * 3), ("filter", number), ("flags", number), ("anisotropy", number),
-                ("level_filter", number), ("bias", ctypes.c_float), ("least", ctypes.c_float),
-                ("most", ctypes.c_float), ("border", ctypes.c_float * 4), ("reserved", number * 12)]
+    _fields_ = [
+        ("mode", number * 3),
+        ("filter", number),
+        ("flags", number),
+        ("anisotropy", number),
+        ("level_filter", number),
+        ("bias", ctypes.c_float),
+        ("least", ctypes.c_float),
+        ("most", ctypes.c_float),
+        ("border", ctypes.c_float * 4),
+        ("reserved", number * 12),
+    ]
 
 
 class Resource(ctypes.Structure):
@@ -64,7 +86,7 @@ def make_texels(case, count):
         return b"".join(struct.pack("<f", word / 2**30 - 2) for word in words)
     if kind == "f2":
         return b"".join(struct.pack("<e", word / 2**30 - 2) for word in words)
-    return b"".join(struct.pack("<I", word)[4 - int(kind[1]):] for word in words)
+    return b"".join(struct.pack("<I", word)[4 - int(kind[1]) :] for word in words)
 
 
 def fill(array, case, extent, flags):
@@ -95,9 +117,13 @@ def read_back(array, case):
 
 def make_resource(case):
     """A resource, and the array that it is."""
-    flags = sum({"layered": LAYERED, "cube": CUBE, "surface": SURFACE, "gather": GATHER}[word]
-                for word in case["flags"])
-    facts = ArrayFacts((size * 3)(*case["extent"]), FORMATS[case["format"]], case["channels"], flags)
+    flags = sum(
+        {"layered": LAYERED, "cube": CUBE, "surface": SURFACE, "gather": GATHER}[word]
+        for word in case["flags"]
+    )
+    facts = ArrayFacts(
+        (size * 3)(*case["extent"]), FORMATS[case["format"]], case["channels"], flags
+    )
     array = pointer()
     if case["memory"]:
         width, height = case["extent"][:2]
@@ -128,19 +154,38 @@ def make_resource(case):
 
 
 def make_sampling(case):
-    one = {"bias": 0.0, "least": 0.0, "most": 100.0, "level_filter": 0, "filter": 0, "flags": 0,
-           "mode": (1, 1, 1), "border": (0.25, 0.5, 0.75, 1.0), "anisotropy": 0} | case["sampling"]
-    return Sampling((number * 3)(*one["mode"]), one["filter"], one["flags"], one["anisotropy"],
-                    one["level_filter"], one["bias"], one["least"], one["most"],
-                    (ctypes.c_float * 4)(*one["border"]))
+    one = {
+        "bias": 0.0,
+        "least": 0.0,
+        "most": 100.0,
+        "level_filter": 0,
+        "filter": 0,
+        "flags": 0,
+        "mode": (1, 1, 1),
+        "border": (0.25, 0.5, 0.75, 1.0),
+        "anisotropy": 0,
+    } | case["sampling"]
+    return Sampling(
+        (number * 3)(*one["mode"]),
+        one["filter"],
+        one["flags"],
+        one["anisotropy"],
+        one["level_filter"],
+        one["bias"],
+        one["least"],
+        one["most"],
+        (ctypes.c_float * 4)(*one["border"]),
+    )
 
 
 def launch(module, case, first, second):
     """The words that a kernel writes: eight for each lane."""
     function, inputs, output = pointer(), word64(), word64()
     rows = case["rows"]
-    data = b"".join(struct.pack("<8I", *(cases.bits(value) for value in (*row, *[0] * (8 - len(row)))))
-                    for row in rows)
+    data = b"".join(
+        struct.pack("<8I", *(cases.bits(value) for value in (*row, *[0] * (8 - len(row)))))
+        for row in rows
+    )
     out = (ctypes.c_uint32 * (8 * len(rows)))()
     must("cuModuleGetFunction", ctypes.byref(function), module, b"probe")
     must("cuMemAlloc_v2", ctypes.byref(inputs), size(len(data)))
@@ -167,8 +212,13 @@ def bind(module, case, resource, array):
     must("cuModuleGetTexRef", ctypes.byref(texture), module, b"T")
     if case["memory"] == "linear":
         offset = size()
-        must("cuTexRefSetAddress_v2", ctypes.byref(offset), texture, word64(resource.words[0]),
-             size(resource.words[2]))
+        must(
+            "cuTexRefSetAddress_v2",
+            ctypes.byref(offset),
+            texture,
+            word64(resource.words[0]),
+            size(resource.words[2]),
+        )
         must("cuTexRefSetFormat", texture, FORMATS[case["format"]], case["channels"])
     elif case["levels"]:
         must("cuTexRefSetMipmappedArray", texture, array, 1)
@@ -193,8 +243,13 @@ def run(case):
             must("cuSurfObjectCreate", ctypes.byref(made), ctypes.byref(resource))
         else:
             sampling = make_sampling(case)
-            must("cuTexObjectCreate", ctypes.byref(made), ctypes.byref(resource),
-                 ctypes.byref(sampling), None)
+            must(
+                "cuTexObjectCreate",
+                ctypes.byref(made),
+                ctypes.byref(resource),
+                ctypes.byref(sampling),
+                None,
+            )
         objects.append(made.value)
     first = objects[0] if objects else 0
     out = launch(module, case, first, first)

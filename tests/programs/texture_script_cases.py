@@ -1,4 +1,4 @@
-"""Instructions of textures and surfaces, what they read, and with which operands: the cases of texture_script.py."""
+"""The cases of texture_script.py: instructions of textures and surfaces, and their operands."""
 
 import itertools
 import struct
@@ -51,15 +51,33 @@ def make_text(case):
     moves += [f"    mov.b32 %f{i}, 0fEEEEEEEE;" for i in range(10, 14)]
     results = [f"    mov.b32 %r{i}, %f{i};" for i in range(10, 14)] if floats else []
     return TEXT.format(
-        version=case["version"], target=case["target"], variables=case["variables"], instruction=instruction,
-        moves="\n".join(moves), results="\n".join(results),
+        version=case["version"],
+        target=case["target"],
+        variables=case["variables"],
+        instruction=instruction,
+        moves="\n".join(moves),
+        results="\n".join(results),
     )
 
 
-def make_case(instruction, rows=((),), extent=(9, 7, 0), format="f4", channels=4, flags=(), levels=0,
-              memory="", sampling=None, object="texture", bind="", variables="", target="sm_75",
-              version="8.1", note=""):
-    case = {key: value for key, value in locals().items()}
+def make_case(
+    instruction,
+    rows=((),),
+    extent=(9, 7, 0),
+    format="f4",
+    channels=4,
+    flags=(),
+    levels=0,
+    memory="",
+    sampling=None,
+    object="texture",
+    bind="",
+    variables="",
+    target="sm_75",
+    version="8.1",
+    note="",
+):
+    case = dict(locals())
     case["sampling"] = sampling or {}
     words = [instruction, "x".join(map(str, extent)), f"{format}x{channels}", *flags, memory, note]
     words += [f"levels={levels}"] if levels else []
@@ -71,11 +89,18 @@ def make_case(instruction, rows=((),), extent=(9, 7, 0), format="f4", channels=4
 
 D, F = "{%r10,%r11,%r12,%r13}", "{%f10,%f11,%f12,%f13}"
 NORMALIZED, AS_INTEGER, SRGB, SEAMLESS = 2, 1, 16, 64
-ASKED = ("width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels "
-         "num_samples filter_mode addr_mode_0 addr_mode_1 addr_mode_2 force_unnormalized_coords").split()
+ASKED = (
+    "width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels "
+    "num_samples filter_mode addr_mode_0 addr_mode_1 addr_mode_2 force_unnormalized_coords"
+).split()
 SHAPES = [
     {"extent": (16, 0, 0), "format": "f4", "channels": 1},
-    {"extent": (9, 7, 0), "format": "u1", "channels": 4, "sampling": {"flags": 3, "mode": (0, 2, 3)}},
+    {
+        "extent": (9, 7, 0),
+        "format": "u1",
+        "channels": 4,
+        "sampling": {"flags": 3, "mode": (0, 2, 3)},
+    },
     {"extent": (9, 7, 0), "format": "i1", "channels": 2, "sampling": {"flags": 2, "filter": 1}},
     {"extent": (5, 4, 3), "format": "i2", "channels": 2, "sampling": {"mode": (3, 1, 3)}},
     {"extent": (5, 4, 3), "format": "u4", "channels": 4},
@@ -83,8 +108,13 @@ SHAPES = [
     {"extent": (6, 0, 4), "format": "f4", "channels": 2, "flags": ("layered",)},
     {"extent": (8, 8, 6), "format": "f4", "channels": 1, "flags": ("cube",)},
     {"extent": (8, 8, 12), "format": "f4", "channels": 1, "flags": ("cube", "layered")},
-    {"extent": (16, 12, 0), "format": "f4", "channels": 1, "levels": 5,
-     "sampling": {"flags": 2, "filter": 1, "level_filter": 1}},
+    {
+        "extent": (16, 12, 0),
+        "format": "f4",
+        "channels": 1,
+        "levels": 5,
+        "sampling": {"flags": 2, "filter": 1, "level_filter": 1},
+    },
     {"extent": (16, 12, 5), "format": "f4", "channels": 1, "levels": 3, "flags": ("layered",)},
     {"extent": (64, 0, 0), "format": "i4", "channels": 1, "memory": "linear"},
     {"extent": (9, 7, 0), "format": "u2", "channels": 1, "memory": "rows"},
@@ -94,7 +124,9 @@ SHAPES = [
 def list_sizes():
     for shape, asked in itertools.product(SHAPES, ("width", "height", "depth")):
         yield make_case(f"txq.{asked}.b32 %r10, [%rd1];", **shape)
-    for shape, asked in itertools.product((SHAPES[1], SHAPES[9], SHAPES[10]), ("width", "height", "depth")):
+    for shape, asked in itertools.product(
+        (SHAPES[1], SHAPES[9], SHAPES[10]), ("width", "height", "depth")
+    ):
         rows = [(n,) for n in (0, 1, 2, 3, 4, 5, 7, 100, -1)]
         yield make_case(f"txq.level.{asked}.b32 %r10, [%rd1], %r0;", rows, **shape)
 
@@ -108,9 +140,15 @@ def list_surface_sizes():
 
 
 def list_kinds():
-    for kind, object in itertools.product(("texref", "samplerref", "surfref"), ("texture", "surface")):
-        yield make_case(f"istypep.{kind} %p1, %rd1; mov.b64 {{%r10, %r11}}, %rd1;", flags=("surface",),
-                        object=object, note=object)
+    for kind, object in itertools.product(
+        ("texref", "samplerref", "surfref"), ("texture", "surface")
+    ):
+        yield make_case(
+            f"istypep.{kind} %p1, %rd1; mov.b64 {{%r10, %r11}}, %rd1;",
+            flags=("surface",),
+            object=object,
+            note=object,
+        )
 
 
 def list_question(asked):
@@ -124,10 +162,20 @@ def list_surface_question(asked):
         yield make_case(f"suq.{asked}.b32 %r10, [%rd1];", **shape, object="surface")
 
 
-POINTS = [(x, y, z, 0.5, dx, dy, dz) for x, y, z, dx, dy, dz in (
-    (0.5, 0.5, 0.5, 0, 0, 0), (2.25, 3.75, 1.5, 1, 2, 1), (4.5, 3.5, 1.0, -1, -2, 0), (4.5, 3.5, 1.0, 7, -8, 1),
-    (4.5, 3.5, 1.0, 8, 9, -9), (-3.0, 20.0, 0.25, 3, -3, 2), (3.0, 2.0, 2.0, 16, 32, 0), (0.25, 6.75, 2.9, 31, 0, 15),
-    (7.5, 1.5, 0.1, -32, 33, 2))]
+POINTS = [
+    (x, y, z, 0.5, dx, dy, dz)
+    for x, y, z, dx, dy, dz in (
+        (0.5, 0.5, 0.5, 0, 0, 0),
+        (2.25, 3.75, 1.5, 1, 2, 1),
+        (4.5, 3.5, 1.0, -1, -2, 0),
+        (4.5, 3.5, 1.0, 7, -8, 1),
+        (4.5, 3.5, 1.0, 8, 9, -9),
+        (-3.0, 20.0, 0.25, 3, -3, 2),
+        (3.0, 2.0, 2.0, 16, 32, 0),
+        (0.25, 6.75, 2.9, 31, 0, 15),
+        (7.5, 1.5, 0.1, -32, 33, 2),
+    )
+]
 LINEAR = {"filter": 1}
 REPEATING = {"filter": 1, "flags": 2, "mode": (0, 2, 0)}
 
@@ -137,63 +185,170 @@ def list_reads():
     for sampling in ({}, LINEAR, {"mode": (3, 3, 3), "filter": 1}):
         more = {"sampling": sampling}
         yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%r4,%r5}};", POINTS, **more)
-        yield make_case(f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f3, {{%r4,%r5}};", POINTS, **more)
-        yield make_case(f"tex.grad.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%f0,%f1}}, {{%f2,%f3}}, {{%r4,%r5}};",
-                        POINTS, **more)
-        yield make_case(f"tex.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%r4,%r5,%r6,%r7}};", POINTS,
-                        extent=(9, 7, 5), **more)
-        yield make_case(f"tex.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], {{%r4}};", POINTS, extent=(9, 0, 0), **more)
-        yield make_case(f"tex.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], %r4;", POINTS, extent=(9, 0, 0), **more)
+        yield make_case(
+            f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f3, {{%r4,%r5}};", POINTS, **more
+        )
+        yield make_case(
+            f"tex.grad.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%f0,%f1}}, {{%f2,%f3}}, {{%r4,%r5}};",
+            POINTS,
+            **more,
+        )
+        yield make_case(
+            f"tex.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%r4,%r5,%r6,%r7}};",
+            POINTS,
+            extent=(9, 7, 5),
+            **more,
+        )
+        yield make_case(
+            f"tex.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], {{%r4}};", POINTS, extent=(9, 0, 0), **more
+        )
+        yield make_case(
+            f"tex.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], %r4;", POINTS, extent=(9, 0, 0), **more
+        )
         layers = [(dz, x, y, 0, dx, dy) for x, y, z, _, dx, dy, dz in POINTS]
-        yield make_case(f"tex.a2d.v4.f32.f32 {F}, [%rd1, {{%r0,%f1,%f2,%f2}}], {{%r4,%r5}};", layers,
-                        extent=(9, 7, 3), flags=("layered",), **more)
-        yield make_case(f"tex.a1d.v4.f32.f32 {F}, [%rd1, {{%r0,%f1}}], {{%r4}};", layers,
-                        extent=(9, 0, 3), flags=("layered",), **more)
-    yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%r4,%r5}};", [
-        (x / 9, y / 7, *rest) for x, y, *rest in POINTS], sampling=REPEATING)
+        yield make_case(
+            f"tex.a2d.v4.f32.f32 {F}, [%rd1, {{%r0,%f1,%f2,%f2}}], {{%r4,%r5}};",
+            layers,
+            extent=(9, 7, 3),
+            flags=("layered",),
+            **more,
+        )
+        yield make_case(
+            f"tex.a1d.v4.f32.f32 {F}, [%rd1, {{%r0,%f1}}], {{%r4}};",
+            layers,
+            extent=(9, 0, 3),
+            flags=("layered",),
+            **more,
+        )
+    yield make_case(
+        f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%r4,%r5}};",
+        [(x / 9, y / 7, *rest) for x, y, *rest in POINTS],
+        sampling=REPEATING,
+    )
     yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{3,-2}};", POINTS)
     whole = [(int(x), int(y), int(z), 0, dx, dy, dz) for x, y, z, _, dx, dy, dz in POINTS]
     yield make_case(f"tex.2d.v4.f32.s32 {F}, [%rd1, {{%r0,%r1}}], {{%r4,%r5}};", whole)
     yield make_case(f"tex.level.2d.v4.f32.s32 {F}, [%rd1, {{%r0,%r1}}], %r2, {{%r4,%r5}};", whole)
-    yield make_case(f"tex.1d.v4.s32.s32 {D}, [%rd1, {{%r0}}], {{%r4}};", whole, extent=(64, 0, 0), format="i4",
-                    channels=1, memory="linear")
+    yield make_case(
+        f"tex.2d.v4.f32.s32 {F}, [%rd1, {{%r0,%r1}}];", whole, sampling={"mode": (3, 3, 3)}
+    )
+    yield make_case(
+        f"tex.level.2d.v4.f32.s32 {F}, [%rd1, {{%r0,%r1}}], 0;", whole, sampling={"mode": (3, 3, 3)}
+    )
+    yield make_case(
+        f"tex.1d.v4.s32.s32 {D}, [%rd1, {{%r0}}], {{%r4}};",
+        whole,
+        extent=(64, 0, 0),
+        format="i4",
+        channels=1,
+        memory="linear",
+    )
     yield make_case(f"tex.2d.v4.f32.f32 {F}|%p1, [%rd1, {{%f0,%f1}}];", POINTS)
     yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}];", POINTS)
     yield make_case(f"tex.1d.v4.f32.f32 {F}, [%rd1, %f0];", POINTS, extent=(9, 0, 0))
     yield make_case(f"tex.1d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];", POINTS, extent=(9, 0, 0))
-    for words in ({"format": "f4"}, {"format": "f2", "sampling": LINEAR}, {"format": "u1", "sampling": LINEAR},
-                  {"format": "i2", "channels": 2}):
+    for words in (
+        {"format": "f4"},
+        {"format": "f2", "sampling": LINEAR},
+        {"format": "u1", "sampling": LINEAR},
+        {"format": "i2", "channels": 2},
+    ):
         yield make_case("tex.2d.v2.f16x2.f32 {%r10,%r11}, [%rd1, {%f0,%f1}];", POINTS, **words)
     yield make_case("tex.2d.v2.f16x2.s32 {%r10,%r11}, [%rd1, {%r0,%r1}];", whole)
     yield make_case("tex.level.2d.v2.f16x2.f32 {%r10,%r11}, [%rd1, {%f0,%f1}], %f3;", POINTS)
-    yield make_case("tex.3d.v2.f16x2.f32 {%r10,%r11}, [%rd1, {%f0,%f1,%f2,%f3}];", POINTS, extent=(9, 7, 5))
+    yield make_case(
+        "tex.3d.v2.f16x2.f32 {%r10,%r11}, [%rd1, {%f0,%f1,%f2,%f3}];", POINTS, extent=(9, 7, 5)
+    )
     yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%r4,%r5}}, %f3;", POINTS)
     yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f3;", POINTS, channels=1)
-    yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f3;", POINTS, channels=1, sampling=LINEAR)
+    yield make_case(
+        f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f3;", POINTS, channels=1, sampling=LINEAR
+    )
     yield make_case(f"tld4.r.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f3;", POINTS, channels=1)
-    yield make_case(f"tex.2dms.v4.f32.s32 {F}, [%rd1, {{%r7,%r0,%r1,%r1}}];", whole, note="ms of plain")
+    yield make_case(
+        f"tex.2dms.v4.f32.s32 {F}, [%rd1, {{%r7,%r0,%r1,%r1}}];", whole, note="ms of plain"
+    )
 
 
 def list_gathers():
-    directions = [(x, y, z) for x, y, z in (
-        (1.0, 0.2, 0.3), (-1.0, 0.2, 0.3), (0.1, 2.0, -0.7), (0.4, -3.0, 0.6), (0.1, 0.2, 0.3), (0.3, -0.2, -0.5),
-        (1.0, 1.0, 1.0), (1.0, 0.99, 0.1), (-0.99, 1.0, 0.97), (0.0, 0.0, 0.0), (0.9, 0.1, -0.91), (1.0, 0.0, 0.0))]
+    directions = [
+        (x, y, z)
+        for x, y, z in (
+            (1.0, 0.2, 0.3),
+            (-1.0, 0.2, 0.3),
+            (0.1, 2.0, -0.7),
+            (0.4, -3.0, 0.6),
+            (0.1, 0.2, 0.3),
+            (0.3, -0.2, -0.5),
+            (1.0, 1.0, 1.0),
+            (1.0, 0.99, 0.1),
+            (-0.99, 1.0, 0.97),
+            (0.0, 0.0, 0.0),
+            (0.9, 0.1, -0.91),
+            (1.0, 0.0, 0.0),
+        )
+    ]
     for c, sampling in itertools.product("ra", ({}, LINEAR)):
         more = {"sampling": sampling, "flags": ("gather",)}
-        yield make_case(f"tld4.{c}.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%r4,%r5}};", POINTS, **more)
+        yield make_case(
+            f"tld4.{c}.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%r4,%r5}};", POINTS, **more
+        )
         yield make_case(f"tld4.{c}.2d.v4.f32.f32 {F}|%p1, [%rd1, {{%f0,%f1}}];", POINTS, **more)
-        yield make_case(f"tld4.{c}.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f2}}];", directions,
-                        extent=(8, 8, 6), flags=("cube",), sampling=sampling)
+        yield make_case(
+            f"tld4.{c}.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f2}}];",
+            directions,
+            extent=(8, 8, 6),
+            flags=("cube",),
+            sampling=sampling,
+        )
         layers = [(i % 3, *direction) for i, direction in enumerate(directions)]
-        yield make_case(f"tld4.{c}.acube.v4.f32.f32 {F}, [%rd1, {{%r0,%f1,%f2,%f3}}];", layers,
-                        extent=(8, 8, 12), flags=("cube", "layered"), sampling=sampling)
+        yield make_case(
+            f"tld4.{c}.acube.v4.f32.f32 {F}, [%rd1, {{%r0,%f1,%f2,%f3}}];",
+            layers,
+            extent=(8, 8, 12),
+            flags=("cube", "layered"),
+            sampling=sampling,
+        )
         layers = [(dz, x, y, 0, dx, dy) for x, y, z, _, dx, dy, dz in POINTS]
-        yield make_case(f"tld4.{c}.a2d.v4.f32.f32 {F}, [%rd1, {{%r0,%f1,%f2,%f2}}], {{%r4,%r5}};", layers,
-                        extent=(9, 7, 3), flags=("layered",), sampling=sampling)
+        yield make_case(
+            f"tld4.{c}.a2d.v4.f32.f32 {F}, [%rd1, {{%r0,%f1,%f2,%f2}}], {{%r4,%r5}};",
+            layers,
+            extent=(9, 7, 3),
+            flags=("layered",),
+            sampling=sampling,
+        )
 
 
-LEVELS = [-2.0, -0.5, 0.0, 0.001, 0.002, 0.25, 0.49, 0.5, 0.501, 0.75, 0.999, 1.0, 1.002, 1.3, 1.5, 1.7, 2.0, 2.126,
-          2.5, 3.0, 3.4, 3.9961, 4.0, 4.5, 100.0, float("nan"), float("inf"), 1e-20]
+LEVELS = [
+    -2.0,
+    -0.5,
+    0.0,
+    0.001,
+    0.002,
+    0.25,
+    0.49,
+    0.5,
+    0.501,
+    0.75,
+    0.999,
+    1.0,
+    1.002,
+    1.3,
+    1.5,
+    1.7,
+    2.0,
+    2.126,
+    2.5,
+    3.0,
+    3.4,
+    3.9961,
+    4.0,
+    4.5,
+    100.0,
+    float("nan"),
+    float("inf"),
+    1e-20,
+]
 
 
 def list_levels():
@@ -202,75 +357,228 @@ def list_levels():
     mips = {"extent": (16, 12, 0), "levels": 5, "channels": 1}
     for filter, level_filter in itertools.product((0, 1), (0, 1)):
         base = {"flags": 2, "filter": filter, "level_filter": level_filter}
-        for extra in ({}, {"bias": 0.75}, {"bias": -1.3}, {"least": 1.25, "most": 2.5}, {"least": 2.0, "most": 1.0}):
-            yield make_case(f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;", rows,
-                            **mips, sampling={**base, **extra})
-            yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];", rows[:1], **mips,
-                            sampling={**base, **extra})
-            yield make_case(f"tex.base.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];", rows[:1], **mips,
-                            sampling={**base, **extra})
+        for extra in (
+            {},
+            {"bias": 0.75},
+            {"bias": -1.3},
+            {"least": 1.25, "most": 2.5},
+            {"least": 2.0, "most": 1.0},
+        ):
+            yield make_case(
+                f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
+                rows,
+                **mips,
+                sampling={**base, **extra},
+            )
+            yield make_case(
+                f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];",
+                rows[:1],
+                **mips,
+                sampling={**base, **extra},
+            )
+            yield make_case(
+                f"tex.base.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];",
+                rows[:1],
+                **mips,
+                sampling={**base, **extra},
+            )
         whole = [(3, 2, 1, 0, level) for level in (-1, 0, 1, 2, 3, 4, 5, 100)]
-        yield make_case(f"tex.level.2d.v4.f32.s32 {F}, [%rd1, {{%r0,%r1}}], %r4;", whole, **mips, sampling=base)
-        yield make_case(f"tex.level.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], %f4;", rows, extent=(37, 0, 0), levels=6,
-                        channels=1, sampling=base)
-        yield make_case(f"tex.level.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], %f4;", rows,
-                        extent=(9, 7, 5), levels=4, channels=1, sampling=base)
-        yield make_case(f"tex.level.a2d.v4.f32.f32 {F}, [%rd1, {{%r3,%f1,%f2,%f2}}], %f4;",
-                        [(*point[:3], 1, level) for level in LEVELS], extent=(16, 12, 3), levels=4, channels=1,
-                        flags=("layered",), sampling=base)
-        yield make_case(f"tex.level.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], %f4;", rows,
-                        extent=(16, 16, 6), levels=5, channels=1, flags=("cube",), sampling=base)
-        yield make_case(f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;", rows, extent=(16, 12, 0), levels=5,
-                        format="u1", channels=2, sampling=base)
-        yield make_case(f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;", rows, extent=(16, 12, 0), levels=5,
-                        format="f2", channels=2, sampling=base)
+        yield make_case(
+            f"tex.level.2d.v4.f32.s32 {F}, [%rd1, {{%r0,%r1}}], %r4;", whole, **mips, sampling=base
+        )
+        yield make_case(
+            f"tex.level.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], %f4;",
+            rows,
+            extent=(37, 0, 0),
+            levels=6,
+            channels=1,
+            sampling=base,
+        )
+        yield make_case(
+            f"tex.level.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], %f4;",
+            rows,
+            extent=(9, 7, 5),
+            levels=4,
+            channels=1,
+            sampling=base,
+        )
+        yield make_case(
+            f"tex.level.a2d.v4.f32.f32 {F}, [%rd1, {{%r3,%f1,%f2,%f2}}], %f4;",
+            [(*point[:3], 1, level) for level in LEVELS],
+            extent=(16, 12, 3),
+            levels=4,
+            channels=1,
+            flags=("layered",),
+            sampling=base,
+        )
+        yield make_case(
+            f"tex.level.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], %f4;",
+            rows,
+            extent=(16, 16, 6),
+            levels=5,
+            channels=1,
+            flags=("cube",),
+            sampling=base,
+        )
+        yield make_case(
+            f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
+            rows,
+            extent=(16, 12, 0),
+            levels=5,
+            format="u1",
+            channels=2,
+            sampling=base,
+        )
+        yield make_case(
+            f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
+            rows,
+            extent=(16, 12, 0),
+            levels=5,
+            format="f2",
+            channels=2,
+            sampling=base,
+        )
     for mode in (0, 2, 3):
-        yield make_case(f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
-                        [(1.23, -0.41, 0.0, 0.0, level) for level in LEVELS], **mips,
-                        sampling={"flags": 2, "filter": 1, "level_filter": 1, "mode": (mode, mode, mode)})
-    yield make_case(f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
-                    [(6.3, 4.2, 0.0, 0.0, level) for level in LEVELS], **mips, note="not normalized",
-                    sampling={"filter": 1, "level_filter": 0})
+        yield make_case(
+            f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
+            [(1.23, -0.41, 0.0, 0.0, level) for level in LEVELS],
+            **mips,
+            sampling={"flags": 2, "filter": 1, "level_filter": 1, "mode": (mode, mode, mode)},
+        )
+    yield make_case(
+        f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
+        [(6.3, 4.2, 0.0, 0.0, level) for level in LEVELS],
+        **mips,
+        note="not normalized",
+        sampling={"filter": 1, "level_filter": 0},
+    )
 
 
 def list_gradients():
     """The level by two gradients of one axis, of two, and of three."""
     mips = {"extent": (16, 12, 0), "levels": 5, "channels": 1}
     point = (0.33, 0.61)
-    pairs = [(a / 16, b / 12, c / 16, d / 12) for a, b, c, d in (
-        (1, 0, 0, 1), (2, 0, 0, 2), (4, 0, 0, 1), (1, 1, 1, -1), (3, 0, 0, 0), (0, 0, 0, 0), (1.5, 0.7, 0.2, 2.1),
-        (100, 0, 0, 0), (2.5, 2.5, 0, 0), (3, 4, 0, 0), (1.41, 1.41, 0, 0), (0, 6, 0, 0), (5, 1, -5, 2), (7, 7, 7, 7),
-        (0.5, 0, 0, 0.5), (1.01, 0, 0, 0), (1.1, 0, 0, 0), (1.25, 0, 0, 0), (2.2, 1.1, 0, 0), (8, 8, 0, 0),
-        (-3, 2, 1, 1), (1e30, 0, 0, 0), (float("nan"), 0, 0, 0), (float("inf"), 0, 0, 0), (2, 3, 1.0, 4.5),
-        (1, 1, 0, 0), (2, 1, 0, 0), (3, 1, 0, 0), (3, 2, 0, 0), (3, 3, 0, 0), (1, 3, 3, 1))]
+    pairs = [
+        (a / 16, b / 12, c / 16, d / 12)
+        for a, b, c, d in (
+            (1, 0, 0, 1),
+            (2, 0, 0, 2),
+            (4, 0, 0, 1),
+            (1, 1, 1, -1),
+            (3, 0, 0, 0),
+            (0, 0, 0, 0),
+            (1.5, 0.7, 0.2, 2.1),
+            (100, 0, 0, 0),
+            (2.5, 2.5, 0, 0),
+            (3, 4, 0, 0),
+            (1.41, 1.41, 0, 0),
+            (0, 6, 0, 0),
+            (5, 1, -5, 2),
+            (7, 7, 7, 7),
+            (0.5, 0, 0, 0.5),
+            (1.01, 0, 0, 0),
+            (1.1, 0, 0, 0),
+            (1.25, 0, 0, 0),
+            (2.2, 1.1, 0, 0),
+            (8, 8, 0, 0),
+            (-3, 2, 1, 1),
+            (1e30, 0, 0, 0),
+            (float("nan"), 0, 0, 0),
+            (float("inf"), 0, 0, 0),
+            (2, 3, 1.0, 4.5),
+            (1, 1, 0, 0),
+            (2, 1, 0, 0),
+            (3, 1, 0, 0),
+            (3, 2, 0, 0),
+            (3, 3, 0, 0),
+            (1, 3, 3, 1),
+        )
+    ]
     rows = [(*point, 0.0, 0.0, *map(float, pair)) for pair in pairs]
     for level_filter, anisotropy in itertools.product((0, 1), (0, 4)):
         base = {"flags": 2, "filter": 1, "level_filter": level_filter, "anisotropy": anisotropy}
-        yield make_case(f"tex.grad.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%f4,%f5}}, {{%f6,%f7}};", rows, **mips,
-                        sampling=base)
+        yield make_case(
+            f"tex.grad.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%f4,%f5}}, {{%f6,%f7}};",
+            rows,
+            **mips,
+            sampling=base,
+        )
     base = {"flags": 2, "filter": 1, "level_filter": 1}
-    line = [(0.33, 0.0, 0.0, 0.0, a / 37, b / 37) for a in (0.5, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 9.0, 40.0)
-            for b in (0.0, 2.7)]
-    yield make_case(f"tex.grad.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], {{%f4}}, {{%f5}};", line,
-                    extent=(37, 0, 0), levels=6, channels=1, sampling=base)
-    solid = [(0.33, 0.61, 0.4, 0.0, a / 9, b / 7, a / 9, b / 5) for a in (0.5, 1.0, 2.0, 3.0)
-             for b in (0.0, 1.0, 2.7)]
-    yield make_case(f"tex.grad.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%f4,%f5,%f6,%f6}}, "
-                    "{%f6,%f5,%f7,%f7};", solid, extent=(9, 7, 5), levels=4, channels=1, sampling=base)
-    yield make_case(f"tex.grad.a2d.v4.f32.f32 {F}, [%rd1, {{%r3,%f0,%f1,%f1}}], {{%f4,%f5}}, {{%f6,%f7}};", [
-        (*row[:3], 1, *row[4:]) for row in rows], extent=(16, 12, 3), levels=4, channels=1, flags=("layered",),
-        sampling=base)
-    cube = [(0.33, 0.61, -0.4, 0.0, a / 16, b / 16, c / 16, 0.0) for a, b, c in (
-        (1.0, 0.0, 0.0), (2.0, 0.0, 1.0), (4.0, 3.0, 0.5), (0.0, 8.0, 0.0), (0.1, 0.1, 0.1), (9.0, 9.0, 9.0))]
-    yield make_case(f"tex.grad.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%f4,%f5,%f6,%f6}}, "
-                    "{%f5,%f6,%f7,%f7};", cube, extent=(16, 16, 6), levels=5, channels=1, flags=("cube",),
-                    sampling=base)
+    line = [
+        (0.33, 0.0, 0.0, 0.0, a / 37, b / 37)
+        for a in (0.5, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 9.0, 40.0)
+        for b in (0.0, 2.7)
+    ]
+    yield make_case(
+        f"tex.grad.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], {{%f4}}, {{%f5}};",
+        line,
+        extent=(37, 0, 0),
+        levels=6,
+        channels=1,
+        sampling=base,
+    )
+    solid = [
+        (0.33, 0.61, 0.4, 0.0, a / 9, b / 7, a / 9, b / 5)
+        for a in (0.5, 1.0, 2.0, 3.0)
+        for b in (0.0, 1.0, 2.7)
+    ]
+    yield make_case(
+        f"tex.grad.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%f4,%f5,%f6,%f6}}, "
+        "{%f6,%f5,%f7,%f7};",
+        solid,
+        extent=(9, 7, 5),
+        levels=4,
+        channels=1,
+        sampling=base,
+    )
+    yield make_case(
+        f"tex.grad.a2d.v4.f32.f32 {F}, [%rd1, {{%r3,%f0,%f1,%f1}}], {{%f4,%f5}}, {{%f6,%f7}};",
+        [(*row[:3], 1, *row[4:]) for row in rows],
+        extent=(16, 12, 3),
+        levels=4,
+        channels=1,
+        flags=("layered",),
+        sampling=base,
+    )
+    cube = [
+        (0.33, 0.61, -0.4, 0.0, a / 16, b / 16, c / 16, 0.0)
+        for a, b, c in (
+            (1.0, 0.0, 0.0),
+            (2.0, 0.0, 1.0),
+            (4.0, 3.0, 0.5),
+            (0.0, 8.0, 0.0),
+            (0.1, 0.1, 0.1),
+            (9.0, 9.0, 9.0),
+        )
+    ]
+    yield make_case(
+        f"tex.grad.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%f4,%f5,%f6,%f6}}, "
+        "{%f5,%f6,%f7,%f7};",
+        cube,
+        extent=(16, 16, 6),
+        levels=5,
+        channels=1,
+        flags=("cube",),
+        sampling=base,
+    )
 
 
-ROWS = [(4 * x, y, z, 0, 0x80000001 + 77 * i, i - 3) for i, (x, y, z) in enumerate(
-    [(0, 0, 0), (1, 2, 1), (3, 1, 2), (3, 1, 2), (8, 6, 2), (2, 3, 1), (0, 1, 0), (5, 5, 0)])]
-OUTSIDE = [(-4, 2, 0, 0, 5, 0), (36, 2, 0, 0, 9, 1), (4, -1, 0, 0, 3, 0), (8, 7, 1, 0, 2, 2), (8, 2, 5, 0, 7, 7),
-           (12, 3, 1, 0, -1, -1), (400, 300, 200, 0, 6, 6), (-(2**31), 0, 0, 0, 1, 1)]
+ROWS = [
+    (4 * x, y, z, 0, 0x80000001 + 77 * i, i - 3)
+    for i, (x, y, z) in enumerate(
+        [(0, 0, 0), (1, 2, 1), (3, 1, 2), (3, 1, 2), (8, 6, 2), (2, 3, 1), (0, 1, 0), (5, 5, 0)]
+    )
+]
+OUTSIDE = [
+    (-4, 2, 0, 0, 5, 0),
+    (36, 2, 0, 0, 9, 1),
+    (4, -1, 0, 0, 3, 0),
+    (8, 7, 1, 0, 2, 2),
+    (8, 2, 5, 0, 7, 7),
+    (12, 3, 1, 0, -1, -1),
+    (400, 300, 200, 0, 6, 6),
+    (-(2**31), 0, 0, 0, 1, 1),
+]
 
 
 def list_reductions():
@@ -278,36 +586,147 @@ def list_reductions():
     types = {"u32": "add min max", "s32": "add min max", "b32": "and or"}
     for type_, operations in types.items():
         for operation in operations.split():
-            yield make_case(f"sured.b.{operation}.2d.{type_}.clamp [%rd1, {{%r0,%r1}}], %r4;", ROWS, format="u4", **surface)
-    for type_, operation in (("u64", "add"), ("u64", "min"), ("s64", "max"), ("s64", "min"), ("u64", "max")):
+            yield make_case(
+                f"sured.b.{operation}.2d.{type_}.clamp [%rd1, {{%r0,%r1}}], %r4;",
+                ROWS,
+                format="u4",
+                **surface,
+            )
+    for type_, operation in (
+        ("u64", "add"),
+        ("u64", "min"),
+        ("s64", "max"),
+        ("s64", "min"),
+        ("u64", "max"),
+    ):
         rows = [(2 * row[0], *row[1:]) for row in ROWS]
-        yield make_case(f"sured.b.{operation}.2d.{type_}.zero [%rd1, {{%r0,%r1}}], %rd10;", rows, format="u4",
-                        **{**surface, "channels": 2})
-    yield make_case("sured.b.add.1d.u32.zero [%rd1, {%r0}], %r4;", ROWS, extent=(9, 0, 0), format="u4", **surface)
-    yield make_case("sured.b.add.3d.u32.zero [%rd1, {%r0,%r1,%r2,%r2}], %r4;", ROWS, extent=(9, 7, 3), format="u4", **surface)
+        yield make_case(
+            f"sured.b.{operation}.2d.{type_}.zero [%rd1, {{%r0,%r1}}], %rd10;",
+            rows,
+            format="u4",
+            **{**surface, "channels": 2},
+        )
+    yield make_case(
+        "sured.b.add.1d.u32.zero [%rd1, {%r0}], %r4;",
+        ROWS,
+        extent=(9, 0, 0),
+        format="u4",
+        **surface,
+    )
+    yield make_case(
+        "sured.b.add.3d.u32.zero [%rd1, {%r0,%r1,%r2,%r2}], %r4;",
+        ROWS,
+        extent=(9, 7, 3),
+        format="u4",
+        **surface,
+    )
     for mode in ("clamp", "zero"):
-        yield make_case(f"sured.b.add.2d.u32.{mode} [%rd1, {{%r0,%r1}}], %r4;", OUTSIDE, format="u4", note="outside", **surface)
-        yield make_case(f"sured.b.add.3d.u32.{mode} [%rd1, {{%r0,%r1,%r2,%r2}}], %r4;", OUTSIDE, extent=(9, 7, 3), note="outside",
-                        format="u4", **surface)
-        yield make_case(f"sured.p.add.2d.b32.{mode} [%rd1, {{%r0,%r1}}], %r4;", OUTSIDE, format="u4", note="outside", **surface)
+        yield make_case(
+            f"sured.b.add.2d.u32.{mode} [%rd1, {{%r0,%r1}}], %r4;",
+            OUTSIDE,
+            format="u4",
+            note="outside",
+            **surface,
+        )
+        yield make_case(
+            f"sured.b.add.3d.u32.{mode} [%rd1, {{%r0,%r1,%r2,%r2}}], %r4;",
+            OUTSIDE,
+            extent=(9, 7, 3),
+            note="outside",
+            format="u4",
+            **surface,
+        )
+        yield make_case(
+            f"sured.p.add.2d.b32.{mode} [%rd1, {{%r0,%r1}}], %r4;",
+            OUTSIDE,
+            format="u4",
+            note="outside",
+            **surface,
+        )
     unaligned = [(row[0] + 1 + i % 3, *row[1:]) for i, row in enumerate(ROWS)]
-    yield make_case("sured.b.add.2d.u32.zero [%rd1, {%r0,%r1}], %r4;", unaligned, format="u4", note="unaligned", **surface)
-    yield make_case("sured.b.add.2d.u32.zero [%rd1, {%r0,%r1}], %r4;", ROWS, format="u1", note="bytes",
-                    flags=("surface",), object="surface", channels=4)
+    yield make_case(
+        "sured.b.add.2d.u32.zero [%rd1, {%r0,%r1}], %r4;",
+        unaligned,
+        format="u4",
+        note="unaligned",
+        **surface,
+    )
+    yield make_case(
+        "sured.b.add.2d.u32.zero [%rd1, {%r0,%r1}], %r4;",
+        ROWS,
+        format="u1",
+        note="bytes",
+        flags=("surface",),
+        object="surface",
+        channels=4,
+    )
     rows = [(row[0] // 4, *row[1:]) for row in ROWS]
     for format, operation in itertools.product(("u4", "i4"), ("add", "min", "max", "and", "or")):
-        yield make_case(f"sured.p.{operation}.2d.b32.clamp [%rd1, {{%r0,%r1}}], %r4;", rows, format=format, **surface)
-    yield make_case("sured.p.add.2d.b32.clamp [%rd1, {%r0,%r1}], %r4;", rows, format="f4", note="floats", **surface)
+        yield make_case(
+            f"sured.p.{operation}.2d.b32.clamp [%rd1, {{%r0,%r1}}], %r4;",
+            rows,
+            format=format,
+            **surface,
+        )
+    yield make_case(
+        "sured.p.add.2d.b32.clamp [%rd1, {%r0,%r1}], %r4;",
+        rows,
+        format="f4",
+        note="floats",
+        **surface,
+    )
 
 
 def list_formatted():
-    numbers = [0.0, 1.0, -1.5, 300.7, -70000.25, 1e30, -1e-40, float("nan"), float("inf"), 127.5, -128.5, 255.4999]
-    whole = [0, 1, -1, 127, 128, -129, 255, 256, 32767, 32768, 65535, 65536, -32769, 2**31 - 1, -(2**31)]
-    for format, channels in itertools.product(("u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4"), (1, 2, 4)):
+    numbers = [
+        0.0,
+        1.0,
+        -1.5,
+        300.7,
+        -70000.25,
+        1e30,
+        -1e-40,
+        float("nan"),
+        float("inf"),
+        127.5,
+        -128.5,
+        255.4999,
+    ]
+    whole = [
+        0,
+        1,
+        -1,
+        127,
+        128,
+        -129,
+        255,
+        256,
+        32767,
+        32768,
+        65535,
+        65536,
+        -32769,
+        2**31 - 1,
+        -(2**31),
+    ]
+    for format, channels in itertools.product(
+        ("u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4"), (1, 2, 4)
+    ):
         values = numbers if format[0] == "f" else whole
-        rows = [(i % 5, i // 5, 0, 0, *(values[(i + k) % len(values)] for k in range(4))) for i in range(len(values))]
-        more = {"extent": (5, 3, 0), "format": format, "channels": channels, "flags": ("surface",), "object": "surface"}
-        yield make_case("sust.p.2d.v4.b32.clamp [%rd1, {%r0,%r1}], {%r4,%r5,%r6,%r7};", rows, **more)
+        rows = [
+            (i % 5, i // 5, 0, 0, *(values[(i + k) % len(values)] for k in range(4)))
+            for i in range(len(values))
+        ]
+        more = {
+            "extent": (5, 3, 0),
+            "format": format,
+            "channels": channels,
+            "flags": ("surface",),
+            "object": "surface",
+        }
+        yield make_case(
+            "sust.p.2d.v4.b32.clamp [%rd1, {%r0,%r1}], {%r4,%r5,%r6,%r7};", rows, **more
+        )
         if channels != 4:
             wide = {1: "%r4", 2: "{%r4,%r5}"}[channels]
             width = {1: "", 2: ".v2"}[channels]
@@ -315,55 +734,142 @@ def list_formatted():
         else:
             yield make_case("sust.p.2d.v2.b32.zero [%rd1, {%r0,%r1}], {%r4,%r5};", rows, **more)
             yield make_case("sust.p.2d.b32.zero [%rd1, {%r0,%r1}], %r4;", rows, **more)
-    outside = [(x, y, z, 0, 7 + i) for i, (x, y, z) in enumerate(
-        [(-1, 0, 0), (5, 1, 1), (2, -3, 0), (2, 9, 2), (3, 1, 7), (100, 100, 100), (1, 1, 1)])]
+    outside = [
+        (x, y, z, 0, 7 + i)
+        for i, (x, y, z) in enumerate(
+            [(-1, 0, 0), (5, 1, 1), (2, -3, 0), (2, 9, 2), (3, 1, 7), (100, 100, 100), (1, 1, 1)]
+        )
+    ]
     for mode in ("clamp", "zero"):
-        more = {"format": "u4", "channels": 1, "flags": ("surface",), "object": "surface", "note": "outside"}
-        yield make_case(f"sust.p.1d.b32.{mode} [%rd1, {{%r0}}], %r4;", outside, extent=(5, 0, 0), **more)
-        yield make_case(f"sust.p.2d.b32.{mode} [%rd1, {{%r0,%r1}}], %r4;", outside, extent=(5, 3, 0), **more)
-        yield make_case(f"sust.p.3d.b32.{mode} [%rd1, {{%r0,%r1,%r2,%r2}}], %r4;", outside, extent=(5, 3, 4), **more)
+        more = {
+            "format": "u4",
+            "channels": 1,
+            "flags": ("surface",),
+            "object": "surface",
+            "note": "outside",
+        }
+        yield make_case(
+            f"sust.p.1d.b32.{mode} [%rd1, {{%r0}}], %r4;", outside, extent=(5, 0, 0), **more
+        )
+        yield make_case(
+            f"sust.p.2d.b32.{mode} [%rd1, {{%r0,%r1}}], %r4;", outside, extent=(5, 3, 0), **more
+        )
+        yield make_case(
+            f"sust.p.3d.b32.{mode} [%rd1, {{%r0,%r1,%r2,%r2}}], %r4;",
+            outside,
+            extent=(5, 3, 4),
+            **more,
+        )
         more["flags"] = ("surface", "layered")
-        yield make_case(f"sust.p.a2d.b32.{mode} [%rd1, {{%r2,%r0,%r1,%r1}}], %r4;", outside, extent=(5, 3, 4), **more)
+        yield make_case(
+            f"sust.p.a2d.b32.{mode} [%rd1, {{%r2,%r0,%r1,%r1}}], %r4;",
+            outside,
+            extent=(5, 3, 4),
+            **more,
+        )
 
 
 def list_references():
     unified = {"bind": "texture", "variables": ".global .texref T;"}
     for sampling in ({}, {"filter": 1, "flags": 2, "mode": (0, 2)}, {"filter": 1, "mode": (3, 3)}):
         rows = [(x / 9, y / 7) if sampling.get("flags") else (x, y) for x, y, *_ in POINTS]
-        yield make_case(f"tex.2d.v4.f32.f32 {F}, [T, {{%f0,%f1}}];", rows, sampling=sampling, **unified)
-    yield make_case(f"mov.u64 %rd6, T; tex.2d.v4.f32.f32 {F}, [%rd6, {{%f0,%f1}}]; mov.b64 {{%r14, %r15}}, %rd6;", POINTS,
-                    note="by address", **unified)
-    yield make_case(f"tex.1d.v4.s32.s32 {D}, [T, {{%r0}}];", [(i,) for i in (-1, 0, 1, 5, 63, 64)],
-                    extent=(64, 0, 0), format="i4", channels=1, memory="linear", **unified)
-    yield make_case(f"tex.2d.v4.u32.f32 {D}, [T, {{%f0,%f1}}];", POINTS, format="u1", **{**unified, "sampling": {"flags": 1}})
-    yield make_case(f"tex.level.2d.v4.f32.f32 {F}, [T, {{%f0,%f1}}], %f4;", [(0.3, 0.6, 0.0, 0.0, n) for n in LEVELS],
-                    extent=(16, 12, 0), levels=5, channels=1, **{**unified, "sampling": {"flags": 2, "filter": 1}})
-    surface = {"bind": "surface", "variables": ".global .surfref S;", "flags": ("surface",), "object": "surface"}
-    yield make_case("suld.b.2d.v4.b32.clamp {%r10,%r11,%r12,%r13}, [S, {%r0,%r1}];", [(16 * i, i % 7) for i in range(8)], **surface)
+        yield make_case(
+            f"tex.2d.v4.f32.f32 {F}, [T, {{%f0,%f1}}];", rows, sampling=sampling, **unified
+        )
+    yield make_case(
+        f"mov.u64 %rd6, T; tex.2d.v4.f32.f32 {F}, [%rd6, {{%f0,%f1}}]; mov.b64 {{%r14, %r15}}, %rd6;",
+        POINTS,
+        note="by address",
+        **unified,
+    )
+    yield make_case(
+        f"tex.1d.v4.s32.s32 {D}, [T, {{%r0}}];",
+        [(i,) for i in (-1, 0, 1, 5, 63, 64)],
+        extent=(64, 0, 0),
+        format="i4",
+        channels=1,
+        memory="linear",
+        **unified,
+    )
+    yield make_case(
+        f"tex.2d.v4.u32.f32 {D}, [T, {{%f0,%f1}}];",
+        POINTS,
+        format="u1",
+        **{**unified, "sampling": {"flags": 1}},
+    )
+    yield make_case(
+        f"tex.level.2d.v4.f32.f32 {F}, [T, {{%f0,%f1}}], %f4;",
+        [(0.3, 0.6, 0.0, 0.0, n) for n in LEVELS],
+        extent=(16, 12, 0),
+        levels=5,
+        channels=1,
+        **{**unified, "sampling": {"flags": 2, "filter": 1}},
+    )
+    surface = {
+        "bind": "surface",
+        "variables": ".global .surfref S;",
+        "flags": ("surface",),
+        "object": "surface",
+    }
+    yield make_case(
+        "suld.b.2d.v4.b32.clamp {%r10,%r11,%r12,%r13}, [S, {%r0,%r1}];",
+        [(16 * i, i % 7) for i in range(8)],
+        **surface,
+    )
     yield make_case("sust.b.2d.b32.clamp [S, {%r0,%r1}], %r4;", ROWS, format="u4", **surface)
     yield make_case("sured.b.add.2d.u32.clamp [S, {%r0,%r1}], %r4;", ROWS, format="u4", **surface)
-    independent = {"bind": "texture", "target": "sm_75, texmode_independent",
-                   "variables": ".global .texref T;\n.global .samplerref P = { addr_mode_0 = wrap, addr_mode_1 = "
-                                "mirror, filter_mode = linear };"}
-    yield make_case(f"tex.2d.v4.f32.f32 {F}, [T, P, {{%f0,%f1}}];", [(x / 9, y / 7) for x, y, *_ in POINTS],
-                    **independent)
+    independent = {
+        "bind": "texture",
+        "target": "sm_75, texmode_independent",
+        "variables": ".global .texref T;\n.global .samplerref P = { addr_mode_0 = wrap, addr_mode_1 = "
+        "mirror, filter_mode = linear };",
+    }
+    yield make_case(
+        f"tex.2d.v4.f32.f32 {F}, [T, P, {{%f0,%f1}}];",
+        [(x / 9, y / 7) for x, y, *_ in POINTS],
+        **independent,
+    )
 
 
 def list_reference_questions(asked):
-    yield make_case(f"txq.{asked}.b32 %r10, [T];", bind="texture", variables=".global .texref T;", format="u1",
-                    sampling={"filter": 1, "flags": 2, "mode": (0, 3)})
-    yield make_case(f"txq.{asked}.b32 %r10, [T];", bind="texture", variables=".global .texref T;", extent=(6, 5, 3),
-                    flags=("layered",), format="f2")
+    yield make_case(
+        f"txq.{asked}.b32 %r10, [T];",
+        bind="texture",
+        variables=".global .texref T;",
+        format="u1",
+        sampling={"filter": 1, "flags": 2, "mode": (0, 3)},
+    )
+    yield make_case(
+        f"txq.{asked}.b32 %r10, [T];",
+        bind="texture",
+        variables=".global .texref T;",
+        extent=(6, 5, 3),
+        flags=("layered",),
+        format="f2",
+    )
 
 
-GROUPS = {"sizes": list_sizes, "surface_sizes": list_surface_sizes, "kinds": list_kinds, "reads": list_reads,
-          "gathers": list_gathers, "levels": list_levels, "gradients": list_gradients,
-          "reductions": list_reductions, "formatted": list_formatted, "references": list_references}
+GROUPS = {
+    "sizes": list_sizes,
+    "surface_sizes": list_surface_sizes,
+    "kinds": list_kinds,
+    "reads": list_reads,
+    "gathers": list_gathers,
+    "levels": list_levels,
+    "gradients": list_gradients,
+    "reductions": list_reductions,
+    "formatted": list_formatted,
+    "references": list_references,
+}
 
 
 def list_cases(group):
     if ":" in group:
         kind, asked = group.split(":")
-        lists = {"ask": list_question, "surface": list_surface_question, "reference": list_reference_questions}
+        lists = {
+            "ask": list_question,
+            "surface": list_surface_question,
+            "reference": list_reference_questions,
+        }
         return list(lists[kind](asked))
     return list(GROUPS[group]())

@@ -175,7 +175,7 @@ FAULTS = [
     ("cp.async«.bulk».commit_group;", UNSUPPORTED),
     ("mbarrier.arrive«.expect_tx».shared.b64 _, [sh], 1;", UNSUPPORTED),
     ("«shfl».up.b32 r, s, 1, 0;", UNSUPPORTED),
-    ("«suq».width.b32 r, [d];", UNSUPPORTED),
+    ("«suq.channel_order.b32» r, [d];", UNSUPPORTED),
     ("cvt.rn.satfinite«.s2f6x2».f32 h, f, f;", UNSUPPORTED),
     ("mov.u32 r, «%cluster_ctarank»;", UNSUPPORTED),
     ("«ld».global.v8.b8 {h, h, h, h, h, h, h, h}, [d];", UNSUPPORTED),
@@ -226,7 +226,7 @@ MODULES = [
     (HEAD[: HEAD.index(".shared")] + ".global .u64 x = absent;", PTX),
     (HEAD[: HEAD.index(".shared")] + ".global .b8 x[1 << 38] = {1};", UNSUPPORTED),
     (HEAD[: HEAD.index(".shared")] + ".global .b8 x[];", PTX),
-    (HEAD[: HEAD.index(".shared")] + ".global .texref t;", UNSUPPORTED),
+    (HEAD[: HEAD.index(".shared")] + ".tex .u32 t;", UNSUPPORTED),
     (HEAD[: HEAD.index(".shared")] + ".section .debug_str { .b8 1", PTX),
     (HEAD[: HEAD.index(".shared")] + ".entry e()\n.entry k() { ret; }", PTX),
     *(

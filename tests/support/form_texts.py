@@ -100,10 +100,11 @@ def operand(place, types, words, pair=False):
     if role[0] == "x":
         first = [register("b32")] if role.endswith("l") else []
         count = int(role[1:].rstrip("l"))
-        return f"[b64_, {{{', '.join([*first, *[text] * count][:count])}}}]"
+        coordinates = ", ".join([*first, *[text] * count][:count])
+        return f"[b64_, {{{coordinates}}}]" if count else "[b64_]"
     width = count_elements(words)
-    if role[1:].isdigit():
-        text = "{" + ", ".join([text] * int(role[1:])) + "}"
+    if role[1:].rstrip("|").isdigit():
+        text = "{" + ", ".join([text] * int(role[1:].rstrip("|"))) + "}"
     elif "v" in role and width > 1:
         text = "{" + ", ".join([text] * width) + "}"
     return text + ("|pred_" if "=" in role or (pair and "|" in role) else "")

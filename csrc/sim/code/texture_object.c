@@ -6,9 +6,30 @@
 static uint64_t count_bytes(const smk_texture *texture)
 {
     const smk_texture_shape *shape = &texture->shape;
+    smk_texture last;
+    if (texture->levels > 1) {
+        const unsigned level = texture->levels - 1U;
+        smk_texture_object_take_level(texture, level, &last);
+        return texture->level[level].offset + count_bytes(&last);
+    }
     return (smk_texture_slices(shape) - 1) * texture->slice_bytes +
            (shape->size[1] - UINT64_C(1)) * texture->row_bytes +
            (uint64_t)shape->size[0] * smk_texture_texel_bytes(shape);
+}
+
+void smk_texture_object_take_level(const smk_texture *texture, unsigned level, smk_texture *taken)
+{
+    *taken = *texture;
+    taken->levels = 0;
+    if (texture->levels == 0) {
+        return;
+    }
+    taken->row_bytes = texture->level[level].row_bytes;
+    taken->slice_bytes = texture->level[level].slice_bytes;
+    for (unsigned axis = 0; axis < 3; axis++) {
+        const uint32_t size = texture->shape.size[axis] >> level;
+        taken->shape.size[axis] = size > 0 ? size : 1;
+    }
 }
 
 smk_status smk_texture_object_create(smk_memory *memory, const smk_texture *texture, uint64_t *object, smk_error *error)

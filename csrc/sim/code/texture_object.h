@@ -13,13 +13,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { SMK_TEXTURE_LEVELS_MAX = 16 };
+
+/* A level of a texture that has several: the texels of half the size along each axis that is none of layers. */
+typedef struct smk_texture_level {
+    uint64_t offset; /* of its first texel, from that of the texture's */
+    uint64_t row_bytes, slice_bytes;
+} smk_texture_level;
+
 typedef struct smk_texture {
     uint64_t mark;    /* smk_texture_object_create fills it */
     uint64_t address; /* of the first texel, in device memory */
     uint64_t row_bytes, slice_bytes;
-    bool linear; /* plain memory along x: what lies outside is 0 */
+    bool linear;             /* plain memory along x: what lies outside is 0 */
+    uint8_t levels;          /* of a texture that has several; else 0 */
+    uint8_t filters_levels;  /* mixes two of them; else the nearest one */
+    float bias, least, most; /* of the number of the level */
+    smk_texture_level level[SMK_TEXTURE_LEVELS_MAX];
     smk_texture_shape shape;
 } smk_texture;
+
+/* One level as a texture of its own. */
+void smk_texture_object_take_level(const smk_texture *texture, unsigned level, smk_texture *taken);
 
 /* Errors: ARGUMENT for a shape that no machine has, MEMORY. */
 smk_status smk_texture_object_create(smk_memory *memory, const smk_texture *texture, uint64_t *object,

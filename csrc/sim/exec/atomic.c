@@ -237,6 +237,13 @@ static inline void prefetch(const smk_warp *warp, const smk_operation *op, uint3
 #endif
 }
 
+void smk_atomic_update(unsigned char *host, unsigned bytes, bool alone, smk_modifier operation, smk_type type,
+                       uint64_t value)
+{
+    const smk_operation op = {.element = (uint32_t)type, .count = (uint32_t)operation};
+    (void)update(host, bytes, alone, false, &op, value, 0);
+}
+
 const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_operation_mask(warp, op);

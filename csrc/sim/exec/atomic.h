@@ -15,6 +15,10 @@ const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_atomic_run_vector(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_atomic_run_wide(smk_warp *warp, const smk_operation *op);
 
+/* Updates a word of a surface as an atomic of global memory does. `alone`: no other host thread runs. */
+void smk_atomic_update(unsigned char *host, unsigned bytes, bool alone, smk_modifier operation, smk_type type,
+                       uint64_t value);
+
 /* Does the final value not depend on the order of such updates? */
 bool smk_atomic_commutes(const smk_instruction *instruction);
 

@@ -18,12 +18,20 @@
  *   (of signed 8 bits, one result in 25 is off by one 32767th; of three axes, one in a hundred by the last bit).
  * - A filter of one axis mixes half of the border in where the mode of y is the border: y is 0. */
 
-enum { PARTS = 256, TAPS_MAX = 8, GUARD_BITS = 4, COORDINATE_BITS = 21, FEW_TEXELS = 8192, SUBTEXEL_BITS = 8 };
+enum {
+    PARTS = 256,
+    TAPS_MAX = 8,
+    LEVELS = 2,
+    GUARD_BITS = 4,
+    COORDINATE_BITS = 21,
+    FEW_TEXELS = 8192,
+    SUBTEXEL_BITS = 8
+};
 
 /* One texel that a filter mixes. */
 typedef struct tap {
-    int64_t index[3]; /* by axis */
-    uint32_t weight;  /* in 256ths */
+    const unsigned char *texel; /* NULL: the border */
+    uint32_t weight;            /* in 256ths */
 } tap;
 
 static bool reads_numbers(const smk_texture_shape *shape)
@@ -81,17 +89,20 @@ static uint32_t finish_channel(const smk_texture_shape *shape, uint32_t loaded)
     return smk_bits_f32(value < -1.0F ? -1.0F : value);
 }
 
-/* The channel of the texel at an index; an index of -1 is the border. */
-static uint32_t load_texel(const smk_texture *t, const unsigned char *texels, const int64_t index[3], uint32_t slice,
-                           unsigned channel)
+/* The texel at an index; NULL at an index of -1, which is the border. */
+static const unsigned char *find_texel(const smk_texture *t, const unsigned char *texels, const int64_t index[3],
+                                       uint32_t slice)
 {
     if (index[0] < 0 || index[1] < 0 || index[2] < 0) {
-        return t->linear ? 0 : load_border(&t->shape, channel);
+        return NULL;
     }
-    const unsigned char *texel = texels + ((uint64_t)index[2] + slice) * t->slice_bytes +
-                                 (uint64_t)index[1] * t->row_bytes +
-                                 (uint64_t)index[0] * smk_texture_texel_bytes(&t->shape);
-    return load_channel(&t->shape, texel, channel);
+    return texels + ((uint64_t)index[2] + slice) * t->slice_bytes + (uint64_t)index[1] * t->row_bytes +
+           (uint64_t)index[0] * smk_texture_texel_bytes(&t->shape);
+}
+
+static uint32_t load_texel(const smk_texture *t, const unsigned char *texel, unsigned channel)
+{
+    return texel != NULL ? load_channel(&t->shape, texel, channel) : t->linear ? 0 : load_border(&t->shape, channel);
 }
 
 /* Coordinates ---------------------------------------------------------------------------------------------------- */
@@ -168,13 +179,15 @@ static uint32_t round_weight(uint32_t product, bool far)
     return (product + (far ? PARTS / 2 : PARTS / 2 - 1)) / PARTS;
 }
 
-/* The weights of the texels of `axes` axes, of which the second ones have `part`; bit i of an index is axis i. */
-static void weigh(const uint32_t part[3], unsigned axes, uint32_t weights[TAPS_MAX])
+/* The weights of the texels of `axes` axes, of which the second ones have `part`; bit i of an index is axis i. A level
+ * has `share` of the weight, as one of two texels along an axis has. */
+static void weigh(const uint32_t part[3], unsigned axes, uint32_t share, uint32_t weights[TAPS_MAX])
 {
     const uint32_t x[2] = {PARTS - part[0], part[0]}, z[2] = {PARTS - part[2], part[2]};
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned k = 0; k < (axes == 3 ? 2U : 1U); k++) {
-            const uint32_t both = axes == 3 ? round_weight(x[i] * z[k], i == 1) : x[i];
+            const uint32_t flat = axes == 3 ? round_weight(x[i] * z[k], i == 1) : x[i];
+            const uint32_t both = share < PARTS ? round_weight(flat * share, i == 1) : flat;
             const uint32_t far = axes == 1 ? 0 : round_weight(both * part[1], i == 1);
             weights[i + 4 * k] = both - far;
             weights[i + 2 + 4 * k] = far;
@@ -183,19 +196,21 @@ static void weigh(const uint32_t part[3], unsigned axes, uint32_t weights[TAPS_M
 }
 
 /* The taps of a filter; their number. `settles`: a point outside a clamped axis moves to the middle of its last texel,
- * which then has all the weight. */
-static unsigned list_taps(const smk_texture_shape *shape, const smk_sample_point *point, bool settles,
-                          tap taps[TAPS_MAX])
+ * which then has all the weight. A texture of one axis without layers has a second one, at whose border y is. */
+static unsigned list_taps(const smk_texture *t, const unsigned char *texels, const smk_sample_point *point,
+                          bool settles, uint32_t share, tap taps[TAPS_MAX])
 {
-    const bool is_flat = shape->axes == 1 && shape->mode[1] == SMK_TEXTURE_BORDER;
+    const smk_texture_shape *shape = &t->shape;
+    const bool is_flat = shape->axes == 1 && shape->layers == 0 && shape->mode[1] == SMK_TEXTURE_BORDER;
     const unsigned axes = is_flat ? 2 : shape->axes;
     uint32_t part[3] = {0}, weights[TAPS_MAX];
     int64_t index[3][2] = {{0}};
     for (unsigned axis = 0; axis < axes; axis++) {
         const bool is_given = axis < shape->axes;
         const smk_texture_mode mode = is_given ? mode_of(shape, axis) : SMK_TEXTURE_BORDER;
-        int64_t at = is_given ? locate(shape, point->at[axis], axis, true) : -PARTS / 2;
+        const int64_t begin = is_given ? locate(shape, point->at[axis], axis, true) : -PARTS / 2;
         const int64_t last = (shape->size[axis] - INT64_C(1)) * PARTS;
+        int64_t at = begin + (int64_t)point->offset[axis] * PARTS;
         if (settles && mode == SMK_TEXTURE_CLAMP) {
             at = at < 0 ? 0 : at > last ? last : at;
         }
@@ -203,11 +218,25 @@ static unsigned list_taps(const smk_texture_shape *shape, const smk_sample_point
         index[axis][0] = settle(at >> SUBTEXEL_BITS, shape->size[axis], mode);
         index[axis][1] = settle((at >> SUBTEXEL_BITS) + 1, shape->size[axis], mode);
     }
-    weigh(part, axes, weights);
+    weigh(part, axes, share, weights);
     for (unsigned i = 0; i < 1U << axes; i++) {
-        taps[i] = (tap){{index[0][i & 1], index[1][i >> 1 & 1], index[2][i >> 2]}, weights[i]};
+        const int64_t place[3] = {index[0][i & 1], index[1][i >> 1 & 1], index[2][i >> 2]};
+        taps[i] = (tap){find_texel(t, texels, place, point->layer), weights[i]};
     }
     return 1U << axes;
+}
+
+/* The nearest texel. */
+static tap find_nearest(const smk_texture *t, const unsigned char *texels, const smk_sample_point *point,
+                        uint32_t share)
+{
+    int64_t index[3] = {0};
+    for (unsigned axis = 0; axis < t->shape.axes; axis++) {
+        const int64_t at = locate(&t->shape, point->at[axis], axis, false);
+        index[axis] =
+            settle((at >> SUBTEXEL_BITS) + point->offset[axis], t->shape.size[axis], mode_of(&t->shape, axis));
+    }
+    return (tap){find_texel(t, texels, index, point->layer), share};
 }
 
 /* |number| * 2^exponent, rounded away from zero from the middle, to `bits` bits and no finer than 2^least. */
@@ -236,7 +265,7 @@ static uint32_t mix_floats(const uint32_t *loaded, const tap *taps, unsigned cou
 {
     const uint32_t leading = UINT32_C(1) << format.fraction_bits;
     const int top = 2 * format.bias + 1;
-    int exponents[TAPS_MAX], largest = 1;
+    int exponents[LEVELS * TAPS_MAX], largest = 1;
     float special = 0;
     bool is_special = false;
     for (unsigned i = 0; i < count; i++) {
@@ -278,13 +307,12 @@ static uint32_t mix_integers(const smk_texture_shape *shape, const uint32_t *loa
     return smk_bits_f32((float)inside / (float)top);
 }
 
-static uint32_t mix(const smk_texture *t, const unsigned char *texels, const tap *taps, unsigned count, uint32_t slice,
-                    unsigned channel)
+static uint32_t mix(const smk_texture *t, const tap *taps, unsigned count, unsigned channel)
 {
     const float_format half = {10, 15}, single = {23, 127};
-    uint32_t loaded[TAPS_MAX];
+    uint32_t loaded[LEVELS * TAPS_MAX];
     for (unsigned i = 0; i < count; i++) {
-        loaded[i] = load_texel(t, texels, taps[i].index, slice, channel);
+        loaded[i] = load_texel(t, taps[i].texel, channel);
     }
     return t->shape.kind == SMK_TEXEL_FLOAT ? mix_floats(loaded, taps, count, t->shape.bits == 16 ? half : single)
                                             : mix_integers(&t->shape, loaded, taps, count);
@@ -319,64 +347,85 @@ static smk_sample_point enter_face(const smk_texture *texture, const smk_sample_
 
 /* Reads ---------------------------------------------------------------------------------------------------------- */
 
-static void read_flat(const smk_texture *t, const unsigned char *texels, const smk_sample_point *point,
-                      uint32_t value[SMK_SAMPLE_CHANNELS])
+/* The taps of a read; their number. */
+static unsigned list_read(const smk_sample_level *level, const smk_sample_point *point, bool cube, uint32_t share,
+                          tap taps[TAPS_MAX])
 {
-    tap taps[TAPS_MAX] = {{{0}, 0}};
-    unsigned count = 1;
+    const smk_texture *t = level->texture;
+    smk_sample_point inside = *point;
+    smk_texture face;
+    if (cube) {
+        inside = enter_face(t, point, &face);
+        t = &face;
+    }
     if (t->shape.filters != 0) {
-        count = list_taps(&t->shape, point, true, taps);
-    } else {
-        for (unsigned axis = 0; axis < t->shape.axes; axis++) {
-            const int64_t at = locate(&t->shape, point->at[axis], axis, false);
-            taps[0].index[axis] = settle(at >> SUBTEXEL_BITS, t->shape.size[axis], mode_of(&t->shape, axis));
-        }
+        return list_taps(t, level->texels, &inside, true, share, taps);
     }
-    for (unsigned c = 0; c < SMK_SAMPLE_CHANNELS; c++) {
-        const bool is_there = c < t->shape.channels;
-        if (is_there && t->shape.filters != 0) {
-            value[c] = mix(t, texels, taps, count, point->layer, c);
-        } else {
-            value[c] = is_there ? finish_channel(&t->shape, load_texel(t, texels, taps[0].index, point->layer, c)) : 0;
-        }
-    }
+    taps[0] = find_nearest(t, level->texels, &inside, share);
+    return 1;
 }
 
-void smk_sample_read(const smk_texture *texture, const unsigned char *texels, const smk_sample_point *point, bool cube,
+void smk_sample_read(const smk_sample_level *level, const smk_sample_point *point, bool cube,
                      uint32_t value[SMK_SAMPLE_CHANNELS])
 {
-    if (cube) {
-        smk_texture face;
-        const smk_sample_point inside = enter_face(texture, point, &face);
-        read_flat(&face, texels, &inside, value);
-    } else {
-        read_flat(texture, texels, point, value);
+    const smk_texture_shape *shape = &level->texture->shape;
+    tap taps[TAPS_MAX];
+    const unsigned count = list_read(level, point, cube, PARTS, taps);
+    for (unsigned c = 0; c < SMK_SAMPLE_CHANNELS; c++) {
+        value[c] = c >= shape->channels  ? 0
+                   : shape->filters != 0 ? mix(level->texture, taps, count, c)
+                                         : finish_channel(shape, load_texel(level->texture, taps[0].texel, c));
     }
 }
 
-void smk_sample_fetch(const smk_texture *texture, const unsigned char *texels, const int32_t at[3], uint32_t layer,
+void smk_sample_mix(const smk_sample_level levels[2], const smk_sample_point *point, bool cube, uint32_t fraction,
+                    uint32_t value[SMK_SAMPLE_CHANNELS])
+{
+    tap taps[LEVELS * TAPS_MAX];
+    unsigned count = list_read(&levels[0], point, cube, PARTS - fraction, taps);
+    count += list_read(&levels[1], point, cube, fraction, taps + count);
+    for (unsigned c = 0; c < SMK_SAMPLE_CHANNELS; c++) {
+        value[c] = c < levels->texture->shape.channels ? mix(levels->texture, taps, count, c) : 0;
+    }
+}
+
+bool smk_sample_can_mix(const smk_texture *texture)
+{
+    return reads_numbers(&texture->shape);
+}
+
+void smk_sample_fetch(const smk_sample_level *level, const int32_t at[3], uint32_t layer, bool named,
                       uint32_t value[SMK_SAMPLE_CHANNELS])
 {
+    const smk_texture_shape *shape = &level->texture->shape;
     int64_t index[3] = {0};
-    for (unsigned axis = 0; axis < texture->shape.axes; axis++) {
-        const smk_texture_mode mode = texture->linear ? SMK_TEXTURE_BORDER : mode_of(&texture->shape, axis);
-        index[axis] = settle(at[axis], texture->shape.size[axis], mode);
+    bool is_there = true;
+    for (unsigned axis = 0; axis < shape->axes; axis++) {
+        const bool inside = at[axis] >= 0 && (uint32_t)at[axis] < shape->size[axis];
+        is_there = is_there && (inside || (named && !level->texture->linear));
+        index[axis] = settle(at[axis], shape->size[axis], mode_of(shape, axis));
     }
+    const unsigned char *texel = is_there ? find_texel(level->texture, level->texels, index, layer) : NULL;
     for (unsigned c = 0; c < SMK_SAMPLE_CHANNELS; c++) {
-        const bool is_there = c < texture->shape.channels;
-        value[c] = is_there ? finish_channel(&texture->shape, load_texel(texture, texels, index, layer, c)) : 0;
+        value[c] = c < shape->channels && is_there ? finish_channel(shape, load_texel(level->texture, texel, c)) : 0;
     }
 }
 
-void smk_sample_gather(const smk_texture *texture, const unsigned char *texels, const smk_sample_point *point,
-                       unsigned channel, uint32_t value[4])
+void smk_sample_gather(const smk_sample_level *level, const smk_sample_point *point, bool cube, unsigned channel,
+                       uint32_t value[4])
 {
     static const unsigned order[4] = {2, 3, 1, 0};
+    const smk_texture *texture = level->texture;
+    smk_sample_point inside = *point;
+    smk_texture face;
     tap taps[TAPS_MAX];
-    (void)list_taps(&texture->shape, point, false, taps);
+    if (cube) {
+        inside = enter_face(texture, point, &face);
+        texture = &face;
+    }
+    (void)list_taps(texture, level->texels, &inside, false, PARTS, taps);
     for (unsigned i = 0; i < 4; i++) {
         const bool is_there = channel < texture->shape.channels;
-        const uint32_t loaded = is_there ? load_texel(texture, texels, taps[order[i]].index, point->layer, channel) : 0;
-        value[i] = is_there ? finish_channel(&texture->shape, loaded) : 0;
+        value[i] = is_there ? finish_channel(&texture->shape, load_texel(texture, taps[order[i]].texel, channel)) : 0;
     }
 }

@@ -1,26 +1,16 @@
 #include "sim/exec/texture_access.h"
 
 #include "sim/code/bits.h"
-#include "sim/code/texture_object.h"
 #include "sim/exec/block.h"
-#include "sim/exec/sample.h"
+#include "sim/exec/mipmap.h"
 
 #include <string.h>
 
-enum { FACES = 6, OBJECT = 0, FIRST = 1, VALUES = FIRST + SMK_TEXTURE_COORDINATES };
+enum { FACES = 6, OFFSET_BITS = 4, GATHER_OFFSET_BITS = 6 };
 
-/* The texture or surface of one lane. Most launches have the same one in all lanes, so it is looked up again only where
- * the object is another one. */
-typedef struct found_object {
-    uint64_t object;
-    const smk_texture *texture; /* NULL before the first */
-    unsigned char *texels;
-} found_object;
-
-static const smk_operation *refuse(smk_warp *warp, const smk_operation *op, unsigned lane, const char *reason)
+static void refuse(smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t object, const char *reason)
 {
-    const uint64_t object = SMK_ROW(uint64_t, warp, op->u.detail->rows[OBJECT])[lane];
-    return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION, "0x%llx %s", (unsigned long long)object, reason);
+    (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION, "0x%llx %s", (unsigned long long)object, reason);
 }
 
 /* Has the texture the shape that the instruction names? Faces of cubes are reached as layers, too. */
@@ -28,69 +18,116 @@ static bool fits(const smk_texture *texture, uint32_t shape)
 {
     const smk_texture_shape *own = &texture->shape;
     const bool layered = (shape & SMK_TEXTURE_LAYERED) != 0;
+    if ((shape & SMK_TEXTURE_AXES) == 0) { /* a question */
+        return true;
+    }
     if ((shape & SMK_TEXTURE_CUBE) != 0) {
         return own->cube != 0 && layered == (own->layers > 0);
     }
     return own->axes == (shape & SMK_TEXTURE_AXES) && layered == (own->layers > 0 || own->cube != 0);
 }
 
-/* False after a failure. */
-static bool find(smk_warp *warp, const smk_operation *op, unsigned lane, bool surface, found_object *found)
+/* Reads the texture as a sampler says, or as another texture is read. False after a failure. */
+static bool set_sampler(smk_warp *warp, const smk_operation *op, unsigned lane, smk_found_object *found)
+{
+    smk_texture_shape *shape = &found->sampled.shape;
+    smk_sampler sampler;
+    found->sampled = *found->texture;
+    if (smk_texture_unpack_sampler(found->sampler, &sampler)) {
+        const bool numbers = shape->kind == SMK_TEXEL_FLOAT || (shape->reads_floats != 0 && shape->bits < 32);
+        if (sampler.mode[0] > SMK_TEXTURE_BORDER || sampler.mode[1] > SMK_TEXTURE_BORDER ||
+            sampler.mode[2] > SMK_TEXTURE_BORDER) {
+            refuse(warp, op, lane, found->sampler, "is a sampler with clamp_ogl, which is not simulated");
+            return false;
+        }
+        memcpy(shape->mode, sampler.mode, sizeof shape->mode);
+        shape->filters = sampler.filters != 0 && numbers && !found->sampled.linear;
+        shape->normalized = sampler.unnormalized == 0;
+    } else {
+        const smk_memory_view *view = warp->control->block->run->view;
+        const smk_texture *other = smk_texture_object_find(view, found->sampler);
+        if (other == NULL || other->shape.surface != 0) {
+            refuse(warp, op, lane, found->sampler, "is not a sampler");
+            return false;
+        }
+        memcpy(shape->mode, other->shape.mode, sizeof shape->mode);
+        memcpy(shape->border, other->shape.border, sizeof shape->border);
+        shape->filters = other->shape.filters;
+        shape->normalized = other->shape.normalized;
+        found->sampled.filters_levels = other->filters_levels;
+        found->sampled.bias = other->bias;
+        found->sampled.least = other->least;
+        found->sampled.most = other->most;
+    }
+    found->texture = &found->sampled;
+    return true;
+}
+
+bool smk_texture_access_find(smk_warp *warp, const smk_operation *op, unsigned lane, bool surface,
+                             smk_found_object *found)
 {
     const smk_memory_view *view = warp->control->block->run->view;
-    const uint64_t object = SMK_ROW(uint64_t, warp, op->u.detail->rows[OBJECT])[lane];
-    if (found->texture != NULL && found->object == object) {
+    const uint32_t *rows = op->u.detail->rows;
+    const bool sampled = (op->element & SMK_TEXTURE_SAMPLED) != 0;
+    const uint64_t object = SMK_ROW(uint64_t, warp, rows[SMK_TEXTURE_OBJECT])[lane];
+    const uint64_t sampler = sampled ? SMK_ROW(uint64_t, warp, rows[SMK_TEXTURE_SAMPLER])[lane] : 0;
+    if (found->texture != NULL && found->object == object && found->sampler == sampler) {
         return true;
     }
     found->object = object;
+    found->sampler = sampler;
     found->texture = smk_texture_object_find(view, object);
     if (found->texture == NULL || (found->texture->shape.surface != 0) != surface) {
-        (void)refuse(warp, op, lane, surface ? "is not a surface object" : "is not a texture object");
+        refuse(warp, op, lane, object,
+               object == 0 ? "is no object: is a reference of the module bound to nothing?"
+               : surface   ? "is not a surface object"
+                           : "is not a texture object");
         return false;
     }
     found->texels = smk_texture_object_texels(view, found->texture);
     if (found->texels == NULL) {
-        (void)refuse(warp, op, lane, "is an object whose texels have been freed");
+        refuse(warp, op, lane, object, "is an object whose texels have been freed");
         return false;
     }
     if (!fits(found->texture, op->element)) {
-        (void)refuse(warp, op, lane, "is an object of another shape: its axes, layers or faces are not those here");
+        refuse(warp, op, lane, object, "is an object of another shape: its axes, layers or faces are not those here");
         return false;
     }
-    return true;
+    return !sampled || set_sampler(warp, op, lane, found);
 }
 
-static uint32_t read_word(const smk_warp *warp, const smk_operation *op, unsigned at, unsigned lane)
+uint32_t smk_texture_access_word(const smk_warp *warp, const smk_operation *op, unsigned row, unsigned lane)
 {
-    return SMK_ROW(uint32_t, warp, op->u.detail->rows[at])[lane];
+    return SMK_ROW(uint32_t, warp, op->u.detail->rows[row])[lane];
 }
 
-static float read_float(const smk_warp *warp, const smk_operation *op, unsigned at, unsigned lane)
+static float read_float(const smk_warp *warp, const smk_operation *op, unsigned row, unsigned lane)
 {
-    return SMK_ROW(float, warp, op->u.detail->rows[at])[lane];
+    return SMK_ROW(float, warp, op->u.detail->rows[row])[lane];
 }
 
-static void write_value(const smk_warp *warp, const smk_operation *op, unsigned i, unsigned lane, uint64_t value)
+void smk_texture_access_write(const smk_warp *warp, const smk_operation *op, unsigned value, unsigned lane,
+                              uint64_t bits)
 {
-    const uint32_t row = op->u.detail->rows[VALUES + i];
+    const uint32_t row = op->u.detail->rows[SMK_TEXTURE_VALUE + value];
     if (op->d2 == 16) {
-        SMK_ROW(uint16_t, warp, row)[lane] = (uint16_t)value;
+        SMK_ROW(uint16_t, warp, row)[lane] = (uint16_t)bits;
     } else if (op->d2 == 32) {
-        SMK_ROW(uint32_t, warp, row)[lane] = (uint32_t)value;
+        SMK_ROW(uint32_t, warp, row)[lane] = (uint32_t)bits;
     } else {
-        SMK_ROW(uint64_t, warp, row)[lane] = value;
+        SMK_ROW(uint64_t, warp, row)[lane] = bits;
     }
 }
 
-static uint64_t read_value(const smk_warp *warp, const smk_operation *op, unsigned i, unsigned lane)
+uint64_t smk_texture_access_value(const smk_warp *warp, const smk_operation *op, unsigned value, unsigned lane)
 {
-    const uint32_t row = op->u.detail->rows[VALUES + i];
+    const uint32_t row = op->u.detail->rows[SMK_TEXTURE_VALUE + value];
     return op->d2 == 16   ? SMK_ROW(uint16_t, warp, row)[lane]
            : op->d2 == 32 ? SMK_ROW(uint32_t, warp, row)[lane]
                           : SMK_ROW(uint64_t, warp, row)[lane];
 }
 
-/* Textures ------------------------------------------------------------------------------------------------------- */
+/* Reads ---------------------------------------------------------------------------------------------------------- */
 
 /* The number of a layer is clamped without a sign: a negative one is the last. Faces of cubes are layers too. */
 static uint32_t clamp_layer(const smk_texture *texture, uint32_t layer, bool cube)
@@ -99,38 +136,82 @@ static uint32_t clamp_layer(const smk_texture *texture, uint32_t layer, bool cub
     return layer < layers ? layer : layers - 1;
 }
 
-static smk_sample_point read_point(const smk_warp *warp, const smk_operation *op, const smk_texture *texture,
-                                   unsigned lane)
+/* The low bits of a word as a number with a sign: texture units take no more of an offset. */
+static int32_t cut_offset(uint32_t word, unsigned bits)
 {
-    const bool layered = (op->element & SMK_TEXTURE_LAYERED) != 0;
-    const unsigned first = layered ? FIRST + 1 : FIRST, axes = op->element & SMK_TEXTURE_AXES;
-    const bool cube = (op->element & SMK_TEXTURE_CUBE) != 0;
-    smk_sample_point point = {.layer = layered ? clamp_layer(texture, read_word(warp, op, FIRST, lane), cube) : 0};
+    const uint32_t half = UINT32_C(1) << (bits - 1);
+    return (int32_t)((word & (2 * half - 1)) ^ half) - (int32_t)half;
+}
+
+static smk_sample_point read_point(const smk_warp *warp, const smk_operation *op, const smk_texture *texture,
+                                   unsigned lane, unsigned offset_bits)
+{
+    const uint32_t flags = op->element, axes = flags & SMK_TEXTURE_AXES;
+    const unsigned layered = (flags & SMK_TEXTURE_LAYERED) != 0 ? 1 : 0, first = SMK_TEXTURE_COORDINATE;
+    const bool cube = (flags & SMK_TEXTURE_CUBE) != 0;
+    smk_sample_point point = {.layer = 0};
+    if (layered != 0) {
+        point.layer = clamp_layer(texture, smk_texture_access_word(warp, op, first, lane), cube);
+    }
     for (unsigned i = 0; i < axes; i++) {
-        point.at[i] = read_float(warp, op, first + i, lane);
+        point.at[i] = read_float(warp, op, first + layered + i, lane);
+        if ((flags & SMK_TEXTURE_MOVED) != 0) {
+            point.offset[i] = cut_offset(smk_texture_access_word(warp, op, SMK_TEXTURE_OFFSET + i, lane), offset_bits);
+        }
+    }
+    if ((flags & SMK_TEXTURE_MOVED) != 0 && axes == 1 && layered == 0) { /* the bits behind x are those of y */
+        point.offset[1] =
+            cut_offset(smk_texture_access_word(warp, op, SMK_TEXTURE_OFFSET, lane) >> offset_bits, offset_bits);
     }
     return point;
 }
 
+/* The number of the level that an instruction names, or by which it lets the unit choose. */
+static float read_level(const smk_warp *warp, const smk_operation *op, const smk_texture *texture, unsigned lane)
+{
+    const unsigned axes = op->element & SMK_TEXTURE_AXES;
+    float gradient[2][3] = {{0}};
+    if (texture->levels < 2 || (op->element & (SMK_TEXTURE_LEVELED | SMK_TEXTURE_GRADED)) == 0) {
+        return SMK_MIPMAP_LARGEST;
+    }
+    if ((op->element & SMK_TEXTURE_LEVELED) != 0) {
+        return read_float(warp, op, SMK_TEXTURE_LEVEL, lane);
+    }
+    for (unsigned i = 0; i < axes; i++) {
+        gradient[0][i] = read_float(warp, op, SMK_TEXTURE_GRADIENT + i, lane);
+        gradient[1][i] = read_float(warp, op, SMK_TEXTURE_GRADIENT + 4 + i, lane);
+    }
+    return smk_mipmap_choose_level(texture, gradient);
+}
+
 const smk_operation *smk_texture_access_read(smk_warp *warp, const smk_operation *op)
 {
-    found_object found = {0};
+    smk_found_object found;
+    found.texture = NULL;
     for (uint32_t left = smk_operation_mask(warp, op); left != 0; left &= left - 1) {
         const unsigned lane = smk_bits_first(left);
         uint32_t value[SMK_SAMPLE_CHANNELS];
-        if (!find(warp, op, lane, false, &found)) {
+        if (!smk_texture_access_find(warp, op, lane, false, &found)) {
             return NULL;
         }
-        const smk_sample_point point = read_point(warp, op, found.texture, lane);
+        const smk_sample_point point = read_point(warp, op, found.texture, lane, OFFSET_BITS);
         if ((op->element & SMK_TEXTURE_WHOLE) != 0) {
             int32_t at[3];
             memcpy(at, point.at, sizeof at);
-            smk_sample_fetch(found.texture, found.texels, at, point.layer, value);
+            for (unsigned i = 0; i < 3; i++) {
+                const int32_t moved = found.texture->linear ? 0 : point.offset[i];
+                at[i] = (int32_t)((uint32_t)at[i] + (uint32_t)moved);
+            }
+            const bool named = (op->element & SMK_TEXTURE_LEVELED) != 0;
+            const uint32_t level = named ? smk_texture_access_word(warp, op, SMK_TEXTURE_LEVEL, lane) : 0;
+            smk_mipmap_fetch(found.texture, found.texels, at, point.layer, named, level, value);
         } else {
-            smk_sample_read(found.texture, found.texels, &point, (op->element & SMK_TEXTURE_CUBE) != 0, value);
+            const float level = read_level(warp, op, found.texture, lane);
+            const bool cube = (op->element & SMK_TEXTURE_CUBE) != 0;
+            smk_mipmap_read(found.texture, found.texels, &point, cube, level, value);
         }
         for (unsigned i = 0; i < SMK_SAMPLE_CHANNELS; i++) {
-            write_value(warp, op, i, lane, value[i]);
+            smk_texture_access_write(warp, op, i, lane, value[i]);
         }
     }
     return op + 1;
@@ -138,99 +219,74 @@ const smk_operation *smk_texture_access_read(smk_warp *warp, const smk_operation
 
 const smk_operation *smk_texture_access_gather(smk_warp *warp, const smk_operation *op)
 {
-    found_object found = {0};
+    smk_found_object found;
+    found.texture = NULL;
     for (uint32_t left = smk_operation_mask(warp, op); left != 0; left &= left - 1) {
         const unsigned lane = smk_bits_first(left);
         uint32_t value[4];
-        if (!find(warp, op, lane, false, &found)) {
+        if (!smk_texture_access_find(warp, op, lane, false, &found)) {
             return NULL;
         }
-        const smk_sample_point point = read_point(warp, op, found.texture, lane);
-        smk_sample_gather(found.texture, found.texels, &point, op->slot, value);
+        const smk_sample_point point = read_point(warp, op, found.texture, lane, GATHER_OFFSET_BITS);
+        const smk_sample_level level = {found.texture, found.texels};
+        smk_sample_gather(&level, &point, (op->element & SMK_TEXTURE_CUBE) != 0, op->slot, value);
         for (unsigned i = 0; i < 4; i++) {
-            write_value(warp, op, i, lane, value[i]);
+            smk_texture_access_write(warp, op, i, lane, value[i]);
         }
     }
     return op + 1;
 }
 
-/* Surfaces ------------------------------------------------------------------------------------------------------- */
+/* Questions ------------------------------------------------------------------------------------------------------ */
 
-/* Where a lane's access begins; NULL where it has none. *fails: it lies outside, and the kernel fails. x counts bytes,
- * the other coordinates texels. */
-static unsigned char *locate(const smk_warp *warp, const smk_operation *op, const found_object *found, unsigned lane,
-                             bool *fails)
+/* As an H200 answers: layers count as the axis behind those of the texture, cubes of layers one each, but faces where a
+ * surface is asked; an axis that is not there is 0, but the height of a texture of one axis, which is 1. */
+static uint32_t ask(const smk_texture *texture, smk_modifier asked, uint32_t level)
 {
-    const smk_texture *t = found->texture;
-    const smk_texture_shape *shape = &t->shape;
-    const bool layered = (op->element & SMK_TEXTURE_LAYERED) != 0;
-    const unsigned first = layered ? FIRST + 1 : FIRST, axes = op->element & SMK_TEXTURE_AXES;
-    const uint64_t bytes = (uint64_t)op->u.detail->bytes * op->count;
-    const uint64_t row = (uint64_t)shape->size[0] * smk_texture_texel_bytes(shape);
-    const uint64_t room[4] = {row >= bytes ? row - bytes + 1 : 0, shape->size[1], shape->size[2],
-                              smk_texture_slices(shape)};
-    uint64_t at[4] = {0};
-    for (unsigned i = 0; i < 4; i++) {
-        const bool used = i < axes || (i == 3 && layered);
-        const int64_t wanted = !used ? 0 : (int32_t)read_word(warp, op, i == 3 ? FIRST : first + i, lane);
-        const bool outside = used && (wanted < 0 || (uint64_t)wanted >= room[i]);
-        if (outside && (op->slot != SMK_SURFACE_CLAMP || room[i] == 0)) {
-            *fails = op->slot == SMK_SURFACE_TRAP;
-            return NULL;
-        }
-        at[i] = !outside ? (uint64_t)wanted : wanted < 0 ? 0 : room[i] - 1;
+    const smk_texture_shape *shape = &texture->shape;
+    const unsigned axis = asked == SMK_MODIFIER_WIDTH ? 0 : asked == SMK_MODIFIER_HEIGHT ? 1 : 2;
+    const bool is_layers = axis == shape->axes, surface = shape->surface != 0;
+    if (level > 0 && level >= texture->levels) {
+        return 0;
     }
-    return found->texels + at[0] + at[1] * t->row_bytes + (at[2] + at[3]) * t->slice_bytes;
-}
-
-static const smk_operation *leave_surface(smk_warp *warp, const smk_operation *op, unsigned lane)
-{
-    return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_OUT_OF_BOUNDS,
-                         "an access of %u bytes lies outside the surface (x counts bytes, not elements)",
-                         op->u.detail->bytes * op->count);
-}
-
-/* Reads or writes the elements of one lane. Outside a surface that does not fail, reads give 0 and writes are lost. */
-static void access_lane(const smk_warp *warp, const smk_operation *op, unsigned lane, unsigned char *at, bool store)
-{
-    const unsigned bytes = op->u.detail->bytes;
-    for (unsigned i = 0; i < op->count; i++) {
-        uint64_t value = store ? read_value(warp, op, i, lane) : 0;
-        if (at != NULL && store) {
-            memcpy(at + (size_t)i * bytes, &value, bytes);
-        } else if (!store) {
-            if (at != NULL) {
-                memcpy(&value, at + (size_t)i * bytes, bytes);
-            }
-            write_value(warp, op, i, lane, value);
-        }
+    if (axis < shape->axes) {
+        const uint32_t size = shape->size[axis] >> level;
+        return size > 0 ? size : 1;
     }
+    if (is_layers && shape->cube != 0 && surface) {
+        return (uint32_t)smk_texture_slices(shape);
+    }
+    if (is_layers && shape->layers > 0) {
+        return shape->layers;
+    }
+    return axis == 1 && !surface && !texture->linear ? 1 : 0;
 }
 
-static const smk_operation *access_surface(smk_warp *warp, const smk_operation *op, bool store)
+const smk_operation *smk_texture_access_ask(smk_warp *warp, const smk_operation *op)
 {
-    found_object found = {0};
+    smk_found_object found;
+    found.texture = NULL;
     for (uint32_t left = smk_operation_mask(warp, op); left != 0; left &= left - 1) {
         const unsigned lane = smk_bits_first(left);
-        bool fails = false;
-        if (!find(warp, op, lane, true, &found)) {
+        const bool named = (op->element & SMK_TEXTURE_LEVELED) != 0;
+        if (!smk_texture_access_find(warp, op, lane, op->u.detail->row != 0, &found)) {
             return NULL;
         }
-        unsigned char *at = locate(warp, op, &found, lane, &fails);
-        if (fails) {
-            return leave_surface(warp, op, lane);
-        }
-        access_lane(warp, op, lane, at, store);
+        const uint32_t level = named ? smk_texture_access_word(warp, op, SMK_TEXTURE_LEVEL, lane) : 0;
+        smk_texture_access_write(warp, op, 0, lane, ask(found.texture, (smk_modifier)op->slot, level));
     }
     return op + 1;
 }
 
-const smk_operation *smk_texture_access_load(smk_warp *warp, const smk_operation *op)
+/* istypep: row a is the object, d the predicate, slot the bit of the object that says what it is. */
+const smk_operation *smk_texture_access_is_kind(smk_warp *warp, const smk_operation *op)
 {
-    return access_surface(warp, op, false);
-}
-
-const smk_operation *smk_texture_access_store(smk_warp *warp, const smk_operation *op)
-{
-    return access_surface(warp, op, true);
+    const uint32_t mask = smk_operation_mask(warp, op);
+    const uint64_t *objects = SMK_ROW(uint64_t, warp, op->a);
+    uint32_t *d = SMK_ROW(uint32_t, warp, op->d), is = 0;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        is |= (uint32_t)(objects[lane] >> op->slot & 1) << lane;
+    }
+    *d = (*d & ~mask) | (is & mask);
+    return op + 1;
 }

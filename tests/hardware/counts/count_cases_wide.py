@@ -1,4 +1,4 @@
-"""Launches of the kernels whose accesses are wide: stmatrix, ldmatrix, and atomics of vectors and of 128 bits."""
+"""Launches of the kernels with wide accesses: stmatrix, ldmatrix, atomics of vectors."""
 
 import numpy as np
 from hardware.counts.count_launches import Launch, blocks, case, poisoned
@@ -34,9 +34,7 @@ def matrix_loads(random, warps, stride):
     for at, (j, turned) in enumerate(columns):
         for warp in range(warps):
             expected[warp, :, at] = spread_matrix(rows[warp, 8 * j : 8 * j + 8], turned).ravel()
-    return Launch(
-        warps, ROWS, [rows, poisoned(expected.shape, np.uint32), stride], {1: expected}
-    )
+    return Launch(warps, ROWS, [rows, poisoned(expected.shape, np.uint32), stride], {1: expected})
 
 
 @case(
