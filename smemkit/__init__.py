@@ -130,9 +130,12 @@ Limits
   - __shfl, __any, __all and __ballot of before sm_70: call __shfl_sync, __any_sync, __all_sync or
     __ballot_sync with the mask of the lanes that take part
   - vectors of eight bytes or halves in loads and stores (.v8): load two vectors of four
-  - texture references, sparse textures, multisampled ones, and questions to textures: use a texture
-    object (cudaTextureObject_t), and pass sizes as parameters
+  - questions for more of a texture than its size, which the CUDA driver does not answer
+    (txq.channel_order): pass the kernel what it asks for as a parameter
+  - sparse textures (.sparse), and variables of the space .tex: use a texture object
+    (cudaTextureObject_t) or a .texref
   - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one
+  - stores that nobody waits for (st.async.mmio, on sm_100): store with st.mmio.release
   - generic addresses of 32 bits: compile for addresses of 64 bits
   - performance monitors of the GPU (%pm0 to %pm7): ask smemkit.profile for counts
 

@@ -8,10 +8,12 @@ on the simulator (`smemkit run`) and on a GPU.
 
 import ctypes
 import json
+import os
 import struct
 import sys
 
-import texture_script_cases as cases
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import texture_script_cases as cases  # noqa: E402  (it lies beside this file)
 
 driver = ctypes.CDLL("libcuda.so.1")
 pointer, number, size, word64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64
@@ -239,7 +241,7 @@ def run(case):
         bind(module, case, resource, array)
     else:
         made = word64()
-        if "surface" in case["flags"] and case["object"] == "surface":
+        if "surface" in case["flags"] and case["object"] != "texture":
             must("cuSurfObjectCreate", ctypes.byref(made), ctypes.byref(resource))
         else:
             sampling = make_sampling(case)

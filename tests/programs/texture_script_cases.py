@@ -89,10 +89,6 @@ def make_case(
 
 D, F = "{%r10,%r11,%r12,%r13}", "{%f10,%f11,%f12,%f13}"
 NORMALIZED, AS_INTEGER, SRGB, SEAMLESS = 2, 1, 16, 64
-ASKED = (
-    "width height depth channel_data_type channel_order normalized_coords array_size num_mipmap_levels "
-    "num_samples filter_mode addr_mode_0 addr_mode_1 addr_mode_2 force_unnormalized_coords"
-).split()
 SHAPES = [
     {"extent": (16, 0, 0), "format": "f4", "channels": 1},
     {
@@ -136,30 +132,7 @@ def list_surface_sizes():
         if not shape.get("levels"):
             shape = {**shape, "flags": (*shape.get("flags", ()), "surface"), "sampling": {}}
             for asked in ("width", "height", "depth"):
-                yield make_case(f"suq.{asked}.b32 %r10, [%rd1];", **shape, object="surface")
-
-
-def list_kinds():
-    for kind, object in itertools.product(
-        ("texref", "samplerref", "surfref"), ("texture", "surface")
-    ):
-        yield make_case(
-            f"istypep.{kind} %p1, %rd1; mov.b64 {{%r10, %r11}}, %rd1;",
-            flags=("surface",),
-            object=object,
-            note=object,
-        )
-
-
-def list_question(asked):
-    for shape in SHAPES:
-        yield make_case(f"txq.{asked}.b32 %r10, [%rd1];", **shape)
-
-
-def list_surface_question(asked):
-    for shape in SHAPES[:9]:
-        shape = {**shape, "flags": (*shape.get("flags", ()), "surface"), "sampling": {}}
-        yield make_case(f"suq.{asked}.b32 %r10, [%rd1];", **shape, object="surface")
+                yield make_case(f"suq.{asked}.b32 %r10, [%rd1];", **shape, object="sized")
 
 
 POINTS = [
@@ -181,7 +154,6 @@ REPEATING = {"filter": 1, "flags": 2, "mode": (0, 2, 0)}
 
 
 def list_reads():
-    flat = {"extent": (9, 7, 0)}
     for sampling in ({}, LINEAR, {"mode": (3, 3, 3), "filter": 1}):
         more = {"sampling": sampling}
         yield make_case(f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%r4,%r5}};", POINTS, **more)
@@ -189,7 +161,8 @@ def list_reads():
             f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f3, {{%r4,%r5}};", POINTS, **more
         )
         yield make_case(
-            f"tex.grad.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], {{%f0,%f1}}, {{%f2,%f3}}, {{%r4,%r5}};",
+            f"tex.grad.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], "
+            "{%f0,%f1}, {%f2,%f3}, {%r4,%r5};",
             POINTS,
             **more,
         )
@@ -643,14 +616,6 @@ def list_reductions():
             note="outside",
             **surface,
         )
-    unaligned = [(row[0] + 1 + i % 3, *row[1:]) for i, row in enumerate(ROWS)]
-    yield make_case(
-        "sured.b.add.2d.u32.zero [%rd1, {%r0,%r1}], %r4;",
-        unaligned,
-        format="u4",
-        note="unaligned",
-        **surface,
-    )
     yield make_case(
         "sured.b.add.2d.u32.zero [%rd1, {%r0,%r1}], %r4;",
         ROWS,
@@ -777,7 +742,7 @@ def list_references():
             f"tex.2d.v4.f32.f32 {F}, [T, {{%f0,%f1}}];", rows, sampling=sampling, **unified
         )
     yield make_case(
-        f"mov.u64 %rd6, T; tex.2d.v4.f32.f32 {F}, [%rd6, {{%f0,%f1}}]; mov.b64 {{%r14, %r15}}, %rd6;",
+        f"mov.u64 %rd6, T; tex.2d.v4.f32.f32 {F}, [%rd6, {{%f0,%f1}}];",
         POINTS,
         note="by address",
         **unified,
@@ -821,8 +786,8 @@ def list_references():
     independent = {
         "bind": "texture",
         "target": "sm_75, texmode_independent",
-        "variables": ".global .texref T;\n.global .samplerref P = { addr_mode_0 = wrap, addr_mode_1 = "
-        "mirror, filter_mode = linear };",
+        "variables": ".global .texref T;\n.global .samplerref P = "
+        "{ addr_mode_0 = wrap, addr_mode_1 = mirror, filter_mode = linear };",
     }
     yield make_case(
         f"tex.2d.v4.f32.f32 {F}, [T, P, {{%f0,%f1}}];",
@@ -831,28 +796,9 @@ def list_references():
     )
 
 
-def list_reference_questions(asked):
-    yield make_case(
-        f"txq.{asked}.b32 %r10, [T];",
-        bind="texture",
-        variables=".global .texref T;",
-        format="u1",
-        sampling={"filter": 1, "flags": 2, "mode": (0, 3)},
-    )
-    yield make_case(
-        f"txq.{asked}.b32 %r10, [T];",
-        bind="texture",
-        variables=".global .texref T;",
-        extent=(6, 5, 3),
-        flags=("layered",),
-        format="f2",
-    )
-
-
 GROUPS = {
     "sizes": list_sizes,
     "surface_sizes": list_surface_sizes,
-    "kinds": list_kinds,
     "reads": list_reads,
     "gathers": list_gathers,
     "levels": list_levels,
@@ -864,12 +810,7 @@ GROUPS = {
 
 
 def list_cases(group):
-    if ":" in group:
-        kind, asked = group.split(":")
-        lists = {
-            "ask": list_question,
-            "surface": list_surface_question,
-            "reference": list_reference_questions,
-        }
-        return list(lists[kind](asked))
+    """The cases of a group; of "all" of each group."""
+    if group == "all":
+        return [case for make in GROUPS.values() for case in make()]
     return list(GROUPS[group]())
