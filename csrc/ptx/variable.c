@@ -342,7 +342,7 @@ static smk_status parse_initializer(smk_parser *parser, const smk_token *name, s
 
 /* A texture, surface or sampler of the module. It holds the object that the host has bound to it, which no kernel can
  * change, so that it lies in constant memory. */
-static smk_status place_reference(smk_parser *parser, const smk_token *name, smk_variable *variable)
+static smk_status set_reference_space(smk_parser *parser, const smk_token *name, smk_variable *variable)
 {
     if (variable->space != SMK_SPACE_GLOBAL && variable->space != SMK_SPACE_CONST) {
         return smk_parse_fail(parser, name, SMK_PTX, "'%.*s': a .%s is declared in .global", SMK_TEXT_PRINT(name->text),
@@ -375,7 +375,7 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage)
         declared.line = name.line;
         declared.is_extern = linkage.is_extern;
         if (smk_texel_is_reference(type)) {
-            SMK_TRY(place_reference(parser, &name, &declared));
+            SMK_TRY(set_reference_space(parser, &name, &declared));
         }
         SMK_TRY(lay_out(parser, &name, &shape, width, alignment, &declared));
         SMK_TRY(parse_initializer(parser, &name, &declared, &shape));

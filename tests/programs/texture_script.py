@@ -13,7 +13,8 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import texture_script_cases as cases  # noqa: E402  (it lies beside this file)
+import texture_case  # noqa: E402  (these lie beside this file)
+import texture_script_cases as cases  # noqa: E402
 
 driver = ctypes.CDLL("libcuda.so.1")
 pointer, number, size, word64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64
@@ -185,7 +186,7 @@ def launch(module, case, first, second):
     function, inputs, output = pointer(), word64(), word64()
     rows = case["rows"]
     data = b"".join(
-        struct.pack("<8I", *(cases.bits(value) for value in (*row, *[0] * (8 - len(row)))))
+        struct.pack("<8I", *(texture_case.bits(value) for value in (*row, *[0] * (8 - len(row)))))
         for row in rows
     )
     out = (ctypes.c_uint32 * (8 * len(rows)))()
@@ -235,7 +236,7 @@ def bind(module, case, resource, array):
 def run(case):
     resource, array = make_resource(case)
     objects, module = [], pointer()
-    text = cases.make_text(case).encode()
+    text = texture_case.make_text(case).encode()
     must("cuModuleLoadData", ctypes.byref(module), text)
     if case["bind"]:
         bind(module, case, resource, array)

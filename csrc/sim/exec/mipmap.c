@@ -10,9 +10,9 @@ static double measure(const smk_texture *texture, const float step[3])
     double longest = 0, sum = 0;
     for (unsigned axis = 0; axis < texture->shape.axes; axis++) {
         const double size = texture->shape.normalized != 0 ? texture->shape.size[axis] : 1;
-        const double part = fabs(size * step[axis]), one = isnan(part) ? 0 : part;
-        sum += one;
-        longest = one > longest ? one : longest;
+        const double product = fabs(size * step[axis]), part = isnan(product) ? 0 : product;
+        sum += part;
+        longest = part > longest ? part : longest;
     }
     return isinf(longest) ? longest : longest + (sum - longest) * 11 / 32;
 }

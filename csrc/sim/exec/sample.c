@@ -220,8 +220,8 @@ static unsigned list_taps(const smk_texture *t, const unsigned char *texels, con
     }
     weigh(part, axes, share, weights);
     for (unsigned i = 0; i < 1U << axes; i++) {
-        const int64_t place[3] = {index[0][i & 1], index[1][i >> 1 & 1], index[2][i >> 2]};
-        taps[i] = (tap){find_texel(t, texels, place, point->layer), weights[i]};
+        const int64_t at[3] = {index[0][i & 1], index[1][i >> 1 & 1], index[2][i >> 2]};
+        taps[i] = (tap){find_texel(t, texels, at, point->layer), weights[i]};
     }
     return 1U << axes;
 }

@@ -1,3 +1,4 @@
+/* Reads, writes and updates of surfaces. */
 #include "sim/code/bits.h"
 #include "sim/exec/atomic.h"
 #include "sim/exec/block.h"
@@ -27,8 +28,8 @@ static unsigned char *locate(const smk_warp *warp, const smk_operation *op, cons
     uint64_t at[4] = {0};
     for (unsigned i = 0; i < 4; i++) {
         const bool used = i < axes || (i == 3 && layered);
-        const unsigned place = i == 3 ? SMK_TEXTURE_COORDINATE : first + i;
-        const int64_t wanted = !used ? 0 : (int32_t)smk_texture_access_word(warp, op, place, lane);
+        const unsigned row_number = i == 3 ? SMK_TEXTURE_COORDINATE : first + i;
+        const int64_t wanted = !used ? 0 : (int32_t)smk_texture_access_word(warp, op, row_number, lane);
         const bool outside = used && (wanted < 0 || (uint64_t)wanted >= room[i]);
         if (outside && (op->slot != SMK_SURFACE_CLAMP || room[i] == 0)) {
             *fails = op->slot == SMK_SURFACE_TRAP;
