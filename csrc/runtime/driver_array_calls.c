@@ -234,25 +234,20 @@ SMK_EXPORT smk_cuda cuMemcpyAtoHAsync_v2(void *target, const smk_cuda_array *arr
 static smk_cuda_resource read_resource(const smk_driver_resource *given)
 {
     smk_cuda_resource made = {.type = given->kind};
-    switch (given->kind) {
-    case SMK_RESOURCE_LINEAR:
+    if (given->kind == SMK_RESOURCE_LINEAR) {
         made.as.linear.address = given->as.linear.address;
         made.as.linear.channels = smk_driver_read_format(given->as.linear.format, given->as.linear.channels);
         made.as.linear.bytes = given->as.linear.bytes;
-        break;
-    case SMK_RESOURCE_ROWS:
+    } else if (given->kind == SMK_RESOURCE_ROWS) {
         made.as.rows.address = given->as.rows.address;
         made.as.rows.channels = smk_driver_read_format(given->as.rows.format, given->as.rows.channels);
         made.as.rows.width = given->as.rows.width;
         made.as.rows.height = given->as.rows.height;
         made.as.rows.pitch = given->as.rows.pitch;
-        break;
-    case SMK_RESOURCE_MIPMAPPED:
+    } else if (given->kind == SMK_RESOURCE_MIPMAPPED) {
         made.as.mipmapped = given->as.mipmapped;
-        break;
-    default: /* an array, or what creating the object refuses */
+    } else { /* an array, or what creating the object refuses */
         made.as.array = given->as.array;
-        break;
     }
     return made;
 }
