@@ -87,8 +87,8 @@ static double predict_short(const smk_request *request, const short_times *times
 /* (a, b, c, m, k, n, strides, stack): a thread an element where that is predicted to take less time. */
 smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    static const short_times tiled_times = {2.11, 0.79, 0.0, 4, 1.77e-3, 12.0, 0.94};
-    static const short_times flat_times = {2.00, 0.34, 0.0, 8, 0.88e-3, 2.0, 3.9};
+    static const short_times tiled_times = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09};
+    static const short_times flat_times = {2.15, 0.34, 0.0, 8, 0.90e-3, 2.0, 6.3};
     static const short_times flat_doubles = {2.00, 0.49, 0.17, 8, 0.88e-3, 2.0, 3.9};
     const int64_t m = request->dimensions[SMK_GEMM_M], n = request->dimensions[SMK_GEMM_N];
     smk_plan made = {.step_count = 0};

@@ -7,14 +7,15 @@
 
 /* As in gemm/vector.cu: threads of a block along and across k, rows of a group of lanes where there are several vectors,
  * bytes of a read, vectors at a time, reads of a lane at a time. */
-enum { THREADS = 256, THREADS_ACROSS = 1024, GROUP_ROWS = 4, READ_BYTES = 16, VECTORS_MOST = 8, BATCH = 8 };
+enum { THREADS = 256, THREADS_ACROSS = 512, GROUP_ROWS = 4, READ_BYTES = 16, VECTORS_MOST = 8, BATCH = 8 };
 
 /* By trial on an H200: lanes of a row at least, and where there are many rows; reads of a lane below which a row has
  * fewer lanes; bytes of a matrix of which a lane reads 16 at once across k; the least length of a part along and across
  * k, and of one with several vectors, and the blocks of a multiprocessor below which k is cut. */
 enum { LANES_LEAST = 16, LANES_MANY = 64, MANY_THREADS = 1024, LANE_READS = 4, LANE_LEAST = 16 };
-enum { WIDE_BYTES = 1 << 23, PART_ALONG = 1024, PART_ACROSS = 512, PART_STAGED = 128, PARTS_MOST = 64 };
+enum { WIDE_BYTES = 1 << 23, PART_ALONG = 1024, PART_ACROSS = 320, PART_STAGED = 128, PARTS_MOST = 64 };
 enum { BLOCKS_ALONG = 2, BLOCKS_ACROSS = 2, BLOCKS_STAGED = 4 };
+enum { CUT_ACROSS = 4 * PART_ACROSS, CACHED_BYTES = 3 << 23 }; /* a shorter k is not cut; L2 holds such a matrix */
 
 /* Microseconds on an H200: of a launch; of a batch of reads of a lane; of the last block, which adds parts. */
 static const double START = 2.6, TURN = 0.62, LAST = 1.3;
@@ -27,8 +28,10 @@ static const double PACE = 4.45e6, ODD = 1.1;
 static const double STAGED_TURN = 0.35, STAGED_VECTOR = 0.10, STAGED_PAIR = 0.029, STAGE = 0.2, STAGED_END = 2.87;
 enum { STAGED_RESIDENT = 3, STAGED = 256 };
 
-/* The same across k, where nothing else counts; and for one vector, of adding up the sums of all warps. */
-static const double STAGED_ACROSS = 0.38, STAGED_ACROSS_VECTOR = 0.03, ACROSS = 0.7;
+/* The same across k, where nothing else counts; and for one vector, of a batch of reads of a warp, and of adding up the
+ * sums of all warps; and of that for several. */
+static const double STAGED_ACROSS = 0.38, STAGED_ACROSS_VECTOR = 0.03, TURN_ACROSS = 0.22, ACROSS = 0.3,
+                    STAGED_ACROSS_END = 1.1;
 
 /* The matrix and the vectors: strides in elements, by row or vector, along k, and from one product to the next. */
 typedef struct vector_shape {
@@ -161,22 +164,30 @@ static division divide_staged(const smk_request *request, const vector_shape *sh
     double work = steps * STAGED_TURN * (1.0 + STAGED_VECTOR * vectors) +
                   GROUP_ROWS * vectors * log2((double)made.lanes) * STAGED_PAIR +
                   STAGE * vectors * (double)made.parts.part_k / STAGED + STAGED_END;
-    const double reads = 1.1 * read_matrix(request, shape);
+    const double reads = 1.5 * read_matrix(request, shape);
     work *= slow_down(request);
     made.time_us = START + (work * rounds > reads ? work * rounds : reads) * (double)made.passes +
                    (made.parts.count > 1 ? LAST : 0.0);
     return made;
 }
 
-/* One vector: a block of 32 warps takes a stripe of columns. */
+/* One vector: a block of 16 warps takes a stripe of columns, 16 bytes of them a lane where the matrix is large. */
 static division divide_stripes(const smk_request *request, const vector_shape *shape)
 {
-    const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0;
-    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = 1, .is_stripe = true};
-    made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE);
-    cut(request, shape, &made, BLOCKS_ACROSS, PART_ACROSS);
-    const double at_a_time = (double)THREADS_ACROSS / SMK_WARP_SIZE * BATCH;
-    made.time_us = predict(request, shape, &made, ceil((double)made.parts.part_k / at_a_time), 1.0, is_odd) + ACROSS;
+    const int64_t pack = READ_BYTES / (int64_t)request->item_bytes, count = count_multiprocessors(request);
+    const bool is_wide = measure_matrix(request, shape) >= WIDE_BYTES && shape->rows % pack == 0 &&
+                         smk_gemm_model_odd(shape->w_i, shape->w_row) == 0;
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = 1};
+    made.is_stripe = !is_wide;
+    made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * (is_wide ? pack : 1));
+    cut(request, shape, &made, shape->k < CUT_ACROSS ? 0 : BLOCKS_ACROSS, PART_ACROSS);
+    const double blocks = (double)count_blocks(shape, &made) * (double)made.parts.count;
+    const double rounds = ceil(blocks / (double)count), use = blocks / (double)count / rounds;
+    const double batches = ceil((double)made.parts.part_k * SMK_WARP_SIZE / (THREADS_ACROSS * BATCH));
+    const double reads =
+        read_matrix(request, shape) / (measure_matrix(request, shape) > CACHED_BYTES ? use : 1.0) * (double)made.passes;
+    const double waits = batches * TURN_ACROSS * ceil(rounds / BLOCKS_ACROSS);
+    made.time_us = START + (waits > reads ? waits : reads) + (made.parts.count > 1 ? LAST : 0.0) + ACROSS;
     return made;
 }
 
@@ -187,7 +198,7 @@ static division divide_staged_across(const smk_request *request, const vector_sh
     const bool is_odd = smk_gemm_model_odd(shape->w_i, shape->w_row) > 0 || shape->rows % pack != 0;
     const double odd = is_odd ? 1.29 : 1.0;
     division made = {
-        .at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS, .lanes = pack, .adds = true};
+        .at_once = round_to_power(shape->vectors, 2, VECTORS_MOST), .threads = THREADS, .lanes = pack, .adds = true};
     made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
     made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * pack);
     cut(request, shape, &made, BLOCKS_STAGED, PART_STAGED);
@@ -197,8 +208,8 @@ static division divide_staged_across(const smk_request *request, const vector_sh
     const double work =
         slow_down(request) * steps * STAGED_ACROSS * (1.0 + STAGED_ACROSS_VECTOR * (double)made.at_once) * odd * rounds;
     const double reads = 1.18 * odd * read_matrix(request, shape);
-    made.time_us =
-        START + (work > reads ? work : reads) * (double)made.passes + smk_gemm_model_add(request, made.parts.count);
+    made.time_us = START + (work > reads ? work : reads) * (double)made.passes + STAGED_ACROSS_END +
+                   smk_gemm_model_add(request, made.parts.count);
     return made;
 }
 
@@ -248,15 +259,9 @@ smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_er
     request.stack = made.takes_stack ? given->stack : 1;
     const vector_shape shape = describe(&request);
     const bool is_single = shape.vectors == 1;
-    division divided = !shape.along ? divide_staged_across(&request, &shape)
-                       : is_single  ? divide_along(&request, &shape)
-                                    : divide_staged(&request, &shape);
-    if (!shape.along && is_single) {
-        const division stripes = divide_stripes(&request, &shape);
-        const bool is_large =
-            measure_matrix(&request, &shape) >= WIDE_BYTES && smk_gemm_model_odd(shape.w_i, shape.w_row) == 0;
-        divided = is_large ? divided : stripes;
-    }
+    const division divided = shape.along ? is_single ? divide_along(&request, &shape) : divide_staged(&request, &shape)
+                             : is_single ? divide_stripes(&request, &shape)
+                                         : divide_staged_across(&request, &shape);
     if (divided.passes > UINT16_MAX || divided.row_blocks > INT32_MAX / divided.parts.count ||
         divided.parts.part_k > INT32_MAX / 2) {
         return smk_status_fail(error, SMK_LAUNCH,

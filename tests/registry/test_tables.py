@@ -16,7 +16,8 @@ FILES = {(path.parent.name, path.stem): path for path in sorted(KERNELS.glob("*/
 
 # Parts whose blocks are not those of the kernel that they stand beside.
 OTHER_BLOCKS = {
-    "gemm_vector_stripe": 1024,
+    "gemm_vector_stripe": 512,
+    "gemm_vector_across": 512,
     "gemm_dmma_large": 256,
     "gemm_fma_row": 256,
     "gemm_fma_rows4": 256,

@@ -6,7 +6,8 @@
 //          tiles are small, k is short, or rows are odd, that takes longer than the multiply-adds that it saves. So
 //          here are the ideas of gemm/warp_tiled and gemm/async for small tiles of many shapes, in one launch.
 //          - A lane makes TM x TN elements, in rows and columns that lie apart by the lanes, so that a warp reads
-//            neighbours. It reads four k of a row at once, and four columns of a row of b.
+//            neighbours. It reads four k of a row at once, and four columns of a row of b. Large tiles have a
+//            transposed: a lane then holds only what the present k needs, and has room to read the next.
 //          - Groups of warps (SLICES) go over parts of each staged step, and add their sums at the end, in order: a
 //            small tile has as many warps as a large one.
 //          - Copies have 16 bytes where the operand's rows allow it, else 8 or 4. Each loop over stages has one place
@@ -40,12 +41,21 @@ static __device__ __forceinline__ int gemm_fma_measure_width(const float *from, 
 // there are so many of them for each of SLICES parts of a staged step of DEPTH k.
 template <int DEPTH, int LANES_M, int TM, int TN, int WARPS_M, int WARPS_N, int SLICES, int STAGES>
 struct gemm_fma_tile {
+    static constexpr bool TURNED = SLICES == 1; // a is staged with its rows along memory
     static constexpr int LANES_N = 32 / LANES_M, BM = LANES_M * TM * WARPS_M, BN = LANES_N * TN * WARPS_N;
     static constexpr int THREADS = 32 * WARPS_M * WARPS_N * SLICES, SLICE = DEPTH / SLICES;
 
     // Rows of the staged operands are longer by 16 bytes: reads of neighbouring rows then take different banks.
-    static constexpr int PITCH_A = DEPTH + 4, PITCH_B = BN + 4, WORDS = BM * PITCH_A + DEPTH * PITCH_B;
+    static constexpr int PITCH_A = (TURNED ? BM : DEPTH) + 4, PITCH_B = BN + 4;
+    static constexpr int WORDS_A = (TURNED ? DEPTH : BM) * PITCH_A, WORDS = WORDS_A + DEPTH * PITCH_B;
     static constexpr int PITCH = BN + 4; // of sums
+
+    // Sums of a lane for an element, where several pay: shorter chains of roundings, and of waits.
+    static constexpr int SUMS = SLICES == 1 ? 1 : TM == 1 ? 4 : TM * TN >= 32 ? 2 : 1;
+
+    // Where the reads of shared memory are the limit, lanes 0 and 1 share rows, and 0 and 2 share columns: one pass
+    // through the banks then serves 16 lanes.
+    static constexpr bool SHARES = LANES_M > 1 && TM * TN >= 32;
 
     // Copies LINES lines of LENGTH elements, V at a time, and zeros behind the first `lines` and `length`. Element x of
     // line y lies at from[y * step + x * step_along], and goes to word y * to_step + x * to_along.
@@ -99,6 +109,23 @@ struct gemm_fma_tile {
         }
     }
 
+    // Copies a step of both operands.
+    static __device__ __forceinline__ void stage_both(unsigned to, const gemm_fma_call &g, const float *from_a,
+                                                      const float *from_b, int rows, int depth, int cols)
+    {
+        if constexpr (TURNED)
+            copy<BM, DEPTH, 8, 1>(to, 1, PITCH_A, from_a, g.a_row, g.a_col, rows, depth);
+        else
+            stage<BM, DEPTH>(to, PITCH_A, from_a, g.a_row, g.a_col, rows, depth);
+        stage<DEPTH, BN>(to + WORDS_A * 4, PITCH_B, from_b, g.b_row, g.b_col, depth, cols);
+    }
+
+    // Of the rows of a lane the one with index r, from its first.
+    static __device__ __forceinline__ constexpr int find_row(int r)
+    {
+        return TURNED ? r / 4 * (LANES_M * 4) + r % 4 : r * LANES_M;
+    }
+
     // What a block makes: a tile of a product, whose first element is (row, col), and a part of k.
     struct place {
         long long row, col, first_k, end_k, tile;
@@ -127,7 +154,7 @@ struct gemm_fma_tile {
     }
 
     // Adds to the sums what a slice of a staged step makes.
-    static __device__ __forceinline__ void multiply(float (&sum)[TM][TN], const float *a, const float *b)
+    static __device__ __forceinline__ void multiply(float (&sum)[SUMS][TM][TN], const float *a, const float *b)
     {
 #pragma unroll
         for (int q = 0; q < SLICE; q += 4) {
@@ -143,9 +170,29 @@ struct gemm_fma_tile {
                     y[j] = *reinterpret_cast<const float4 *>(b + (q + i) * PITCH_B + j * 4 * LANES_N);
 #pragma unroll
                 for (int e = 0; e < TM * TN; ++e)
-                    sum[e / TN][e % TN] += reinterpret_cast<const float *>(&x[e / TN])[i] *
-                                           reinterpret_cast<const float *>(&y[e % TN / 4])[e % 4];
+                    sum[i % SUMS][e / TN][e % TN] += reinterpret_cast<const float *>(&x[e / TN])[i] *
+                                                     reinterpret_cast<const float *>(&y[e % TN / 4])[e % 4];
             }
+        }
+    }
+
+    // The same for a that is transposed. The next k is read while one computes.
+    static __device__ __forceinline__ void multiply_turned(float (&sum)[TM][TN], const float *a, const float *b)
+    {
+        float4 x[2][TM / 4], y[2][TN / 4];
+#pragma unroll
+        for (int i = -1; i < DEPTH; ++i) {
+            const int next = i + 1, half = next % 2;
+#pragma unroll
+            for (int j = 0; j < TM / 4 && next < DEPTH; ++j)
+                x[half][j] = *reinterpret_cast<const float4 *>(a + next * PITCH_A + j * 4 * LANES_M);
+#pragma unroll
+            for (int j = 0; j < TN / 4 && next < DEPTH; ++j)
+                y[half][j] = *reinterpret_cast<const float4 *>(b + next * PITCH_B + j * 4 * LANES_N);
+#pragma unroll
+            for (int e = 0; e < TM * TN && i >= 0; ++e)
+                sum[e / TN][e % TN] += reinterpret_cast<const float *>(&x[1 - half][e / TN / 4])[e / TN % 4] *
+                                       reinterpret_cast<const float *>(&y[1 - half][e % TN / 4])[e % 4];
         }
     }
 
@@ -187,22 +234,16 @@ struct gemm_fma_tile {
         }
     }
 
-    // Writes what a lane has: four neighbours at once, where rows of c are made of them.
+    // Writes what a lane has, four neighbours at once: rows of c are made of them.
     static __device__ __forceinline__ void write(float *c, long long n, int rows, int cols, int my_row, int my_col,
                                                  const float (&sum)[TM][TN])
     {
-        const bool whole = n % 4 == 0 && (size_t)c % 16 == 0;
 #pragma unroll
         for (int e = 0; e < TM * TN; e += 4) {
-            const int row = my_row + e / TN * LANES_M, col = my_col + e % TN * LANES_N;
-            float *const to = c + row * n + col;
-            if (whole && row < rows && col < cols)
-                *reinterpret_cast<float4 *>(to) = make_float4(sum[e / TN][e % TN], sum[e / TN][e % TN + 1],
-                                                              sum[e / TN][e % TN + 2], sum[e / TN][e % TN + 3]);
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-                if (!whole && row < rows && col + i < cols)
-                    to[i] = sum[e / TN][e % TN + i];
+            const int row = my_row + find_row(e / TN), col = my_col + e % TN * LANES_N;
+            if (row < rows && col < cols)
+                *reinterpret_cast<float4 *>(c + row * n + col) = make_float4(
+                    sum[e / TN][e % TN], sum[e / TN][e % TN + 1], sum[e / TN][e % TN + 2], sum[e / TN][e % TN + 3]);
         }
     }
 
@@ -213,14 +254,17 @@ struct gemm_fma_tile {
             return;
         const place at = find_place(g, item);
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, slice = warp / (WARPS_M * WARPS_N);
-        const int my_row = warp % WARPS_M * (LANES_M * TM) + lane / LANES_N;
-        const int my_col = warp / WARPS_M % WARPS_N * (LANES_N * TN) + lane % LANES_N * 4;
+        constexpr int PAIRS = SHARES ? LANES_N / 2 : 1;
+        const int in_row = SHARES ? lane / 4 / PAIRS * 2 + lane / 2 % 2 : lane / LANES_N;
+        const int in_col = SHARES ? lane / 4 % PAIRS * 2 + lane % 2 : lane % LANES_N;
+        const int my_row = warp % WARPS_M * (LANES_M * TM) + in_row * (TURNED ? 4 : 1);
+        const int my_col = warp / WARPS_M % WARPS_N * (LANES_N * TN) + in_col * 4;
         const int rows = g.m - at.row < BM ? int(g.m - at.row) : BM, cols = g.n - at.col < BN ? int(g.n - at.col) : BN;
         const int depth = int(at.end_k - at.first_k), steps = (depth + DEPTH - 1) / DEPTH;
         const unsigned to = (unsigned)__cvta_generic_to_shared(gemm_fma_staged);
         const float *from_a = g.a + at.row * g.a_row + at.first_k * g.a_col;
         const float *from_b = g.b + at.first_k * g.b_row + at.col * g.b_col;
-        float sum[TM][TN] = {};
+        float sums_of[SUMS][TM][TN] = {};
         int slot = 0, free_slot = 0;
 #pragma unroll 1
         for (int step = 1 - STAGES; step < steps; ++step) {
@@ -233,10 +277,7 @@ struct gemm_fma_tile {
             }
             const int next = step + STAGES - 1; // a group each; behind the last step they are empty
             if (next < steps) {
-                const unsigned here = to + free_slot * (WORDS * 4);
-                stage<BM, DEPTH>(here, PITCH_A, from_a, g.a_row, g.a_col, rows, depth - next * DEPTH);
-                stage<DEPTH, BN>(here + BM * PITCH_A * 4, PITCH_B, from_b, g.b_row, g.b_col, depth - next * DEPTH,
-                                 cols);
+                stage_both(to + free_slot * (WORDS * 4), g, from_a, from_b, rows, depth - next * DEPTH, cols);
                 from_a += DEPTH * g.a_col;
                 from_b += DEPTH * g.b_row;
                 free_slot = free_slot + 1 == STAGES ? 0 : free_slot + 1;
@@ -245,13 +286,20 @@ struct gemm_fma_tile {
             if (step < 0)
                 continue;
             const float *const staged = reinterpret_cast<const float *>(gemm_fma_staged) + slot * WORDS;
-            multiply(sum, staged + my_row * PITCH_A + slice * SLICE,
-                     staged + BM * PITCH_A + slice * SLICE * PITCH_B + my_col);
+            const float *const staged_b = staged + WORDS_A + slice * SLICE * PITCH_B + my_col;
+            if constexpr (TURNED)
+                multiply_turned(sums_of[0], staged + my_row, staged_b);
+            else
+                multiply(sums_of, staged + my_row * PITCH_A + slice * SLICE, staged_b);
             slot = slot + 1 == STAGES ? 0 : slot + 1;
         }
         asm volatile("cp.async.wait_group 0;" ::: "memory");
+        float(&sum)[TM][TN] = sums_of[0];
+#pragma unroll
+        for (int e = TM * TN; e < SUMS * TM * TN; ++e)
+            sum[e / TN % TM][e % TN] += sums_of[e / (TM * TN)][e / TN % TM][e % TN];
         if constexpr (SLICES == 1) {
-            if (g.parts == 1) {
+            if (g.parts == 1 && g.n % 4 == 0 && (size_t)at.c % 16 == 0) {
                 write(at.c + at.row * g.n + at.col, g.n, rows, cols, my_row, my_col, sum);
                 return;
             }
@@ -262,7 +310,7 @@ struct gemm_fma_tile {
         float *const sums = reinterpret_cast<float *>(gemm_fma_staged);
 #pragma unroll
         for (int e = 0; e < TM * TN; e += 4)
-            *reinterpret_cast<float4 *>(sums + (slice * BM + my_row + e / TN * LANES_M) * PITCH + my_col +
+            *reinterpret_cast<float4 *>(sums + (slice * BM + my_row + find_row(e / TN)) * PITCH + my_col +
                                         e % TN * LANES_N) =
                 make_float4(sum[e / TN][e % TN], sum[e / TN][e % TN + 1], sum[e / TN][e % TN + 2],
                             sum[e / TN][e % TN + 3]);
@@ -359,12 +407,22 @@ gemm_fma_wide(const float *__restrict__ a, const float *__restrict__ b, float *_
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
+gemm_fma_broad(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+               long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+               unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
+               long long a_stack, long long b_stack)
+{
+    gemm_fma_tile<16, 4, 8, 8, 2, 2, 1, 3>::run(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 5)
 gemm_fma_large(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
                long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                unsigned *tickets, float *sums, long long part_k, long long parts, long long stack,
                long long a_stack, long long b_stack)
 {
-    gemm_fma_tile<16, 4, 8, 4, 2, 2, 1, 4>::run(
+    gemm_fma_tile<16, 4, 8, 4, 2, 2, 1, 3>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
 }
 

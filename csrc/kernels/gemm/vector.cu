@@ -10,11 +10,11 @@
 //            time, and at the end the lanes of the group add up what they have. Several vectors are staged in shared
 //            memory, and serve ROWS rows of a group.
 //          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the
-//            warps of a block take turns with the rows and add up their sums at the end. Where the matrix is small or
-//            its rows are odd, many warps with one column a lane (stripe); else 16 bytes, and vectors are staged.
+//            warps of a block take turns with the rows and add up their sums at the end. A lane reads 16 bytes, or where
+//            the matrix is small or its rows are odd one column (stripe). Several vectors are staged.
 //          - Where that makes too few blocks, k is cut into parts. The block that draws the last ticket of its rows
 //            adds the sums of all parts, always in their order, and leaves tickets and sums 0, as the next call wants
-//            them. Where rows lie across k there are too many sums for one block: a launch adds them (add).
+//            them. Those of several vectors across k are too many for one block: a launch adds them (add).
 //          - One launch makes a stack of products: blockIdx.z is the item.
 // Differs  from gemm/split_k: no tiles, and mostly no second launch.
 // Claims   shared.load.conflicts = 0
@@ -57,13 +57,10 @@ struct gemm_vector_call {
     }
 };
 
-// Where k has parts: the last block that has put its sums of these rows and vectors adds those of all parts.
-static __device__ __forceinline__ void gemm_vector_finish(const gemm_vector_call &g, long long row, int rows, int R)
+// Where k has parts: whether the block is the last one that has put its sums of these rows and vectors. All threads call it.
+static __device__ __forceinline__ bool gemm_vector_is_last(const gemm_vector_call &g)
 {
     __shared__ bool is_last;
-    const long long first_r = blockIdx.y * (long long)R;
-    if (g.parts == 1)
-        return;
 
     // Whoever sees the block's ticket sees its sums.
     __threadfence();
@@ -77,9 +74,17 @@ static __device__ __forceinline__ void gemm_vector_finish(const gemm_vector_call
 
     // All threads must know whether it is the last one.
     __syncthreads();
-    if (!is_last)
+    if (is_last)
+        __threadfence();
+    return is_last;
+}
+
+// Where k has parts: the last block that has put its sums of these rows and vectors adds those of all parts.
+static __device__ __forceinline__ void gemm_vector_finish(const gemm_vector_call &g, long long row, int rows, int R)
+{
+    const long long first_r = blockIdx.y * (long long)R;
+    if (g.parts == 1 || !gemm_vector_is_last(g))
         return;
-    __threadfence();
     for (int j = threadIdx.x; j < rows * R; j += blockDim.x) {
         const long long in_row = row + j % rows, in_r = first_r + j / rows, at = in_row * g.c_row + in_r * g.c_r;
         T sum = 0;
@@ -222,41 +227,97 @@ template <int R> static __device__ __forceinline__ void gemm_vector_along(const 
     gemm_vector_finish(g, first_row, block_rows, R);
 }
 
-// Rows that lie across k, and one vector: a block makes a stripe of 32 columns, one for each lane.
-static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_call &g)
+// Adds to the sums of V neighbours: `count` rows that lie `step` apart, of which a warp reads UNROLL at once.
+template <int V, int UNROLL>
+static __device__ __forceinline__ void gemm_vector_walk_down(const T *__restrict__ at, const T *__restrict__ with,
+                                                             long long step, long long x_step, int count, T *sum)
 {
-    constexpr int WARPS = 32;
-    __shared__ T of_warp[WARPS][32];
-
-    // Who am I: a column. Past the last one the first one is taken, and not written.
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, count = int(g.end_k() - g.first_k());
-    const long long first_row = blockIdx.x % g.blocks() * 32ll, row = first_row + lane;
-    const long long step = WARPS * g.w_i, x_step = WARPS * g.x_i;
-    const T *__restrict__ at = g.w + (row < g.rows ? row : 0) * g.w_row + (g.first_k() + warp) * g.w_i;
-    const T *__restrict__ with = g.x + (g.first_k() + warp) * g.x_i;
-
-    // Read and compute.
-    T sum = 0;
-#pragma unroll 8
-    for (int i = warp; i < count; i += WARPS) {
-        sum += *at * *with;
+#pragma unroll 1
+    for (; count >= UNROLL; count -= UNROLL) {
+        gemm_vector_pack<V> read[UNROLL];
+        T x[UNROLL];
+#pragma unroll
+        for (int q = 0; q < UNROLL; ++q) {
+            read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(at + q * step);
+            x[q] = with[q * x_step];
+        }
+        at += UNROLL * step;
+        with += UNROLL * x_step;
+#pragma unroll
+        for (int e = 0; e < UNROLL * V; ++e)
+            sum[e % V] += read[e / V].at[e % V] * x[e / V];
+    }
+#pragma unroll 4
+    for (; count > 0; --count) {
+        const auto read = *reinterpret_cast<const gemm_vector_pack<V> *>(at);
+        for (int e = 0; e < V; ++e)
+            sum[e] += read.at[e] * *with;
         at += step;
         with += x_step;
     }
-    of_warp[warp][lane] = sum;
+}
+
+// Rows that lie across k, and one vector: a block of 16 warps makes a stripe of 32 x V columns, V neighbours for each lane.
+template <int V, int UNROLL> static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_call &g)
+{
+    constexpr int WARPS = 16, WIDE = 32 * V, GROUPS = 32 * WARPS / WIDE;
+    __shared__ T of_warp[WARPS][WIDE];
+
+    // Who am I: V columns. Past the last one the first ones are taken, and not written.
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int count = (int(g.end_k() - g.first_k()) - warp + WARPS - 1) / WARPS;
+    const long long first_row = blockIdx.x % g.blocks() * (long long)WIDE, row = first_row + lane * V;
+    const bool whole = V > 1 && g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % 16 == 0;
+    const T *const from = g.w + (g.first_k() + warp) * g.w_i;
+    const T *const with = g.x + (g.first_k() + warp) * g.x_i;
+
+    // Read and compute.
+    T sum[V] = {};
+    if (whole)
+        gemm_vector_walk_down<V, UNROLL>(from + (row < g.rows ? row : 0), with, WARPS * g.w_i, WARPS * g.x_i, count,
+                                         sum);
+    else
+        for (int e = 0; e < V; ++e)
+            gemm_vector_walk_down<1, UNROLL>(from + (row + e < g.rows ? row + e : 0) * g.w_row, with, WARPS * g.w_i,
+                                             WARPS * g.x_i, count, sum + e);
+    for (int e = 0; e < V; ++e)
+        of_warp[warp][lane * V + e] = sum[e];
 
     // The sums of all warps are read: all must be there.
     __syncthreads();
-    if (warp == 0) {
-        sum = of_warp[0][lane];
+    if (threadIdx.x < WIDE) {
+        T all = of_warp[0][threadIdx.x];
         for (int other = 1; other < WARPS; ++other)
-            sum += of_warp[other][lane];
-        g.put(row, blockIdx.y, sum);
+            all += of_warp[other][threadIdx.x];
+        g.put(first_row + threadIdx.x, blockIdx.y, all);
     }
-    gemm_vector_finish(g, first_row, 32, 1);
+    if (g.parts == 1 || !gemm_vector_is_last(g))
+        return;
+
+    // The last block of a stripe: groups of threads take turns with the parts, and the first one adds their sums.
+    const int col = threadIdx.x % WIDE, group = threadIdx.x / WIDE;
+    const long long at = (first_row + col) * g.c_row + blockIdx.y * g.c_r;
+    const bool inside = first_row + col < g.rows;
+    T part_sum = 0;
+#pragma unroll 8
+    for (unsigned part = group; part < g.parts; part += GROUPS)
+        if (inside)
+            part_sum += __ldcg(g.sums + part * g.elements + at);
+    for (unsigned part = group; part < g.parts; part += GROUPS)
+        if (inside)
+            g.sums[part * g.elements + at] = 0;
+    of_warp[group][col] = part_sum;
+
+    // The sums of all groups are read: all must be there.
+    __syncthreads();
+    if (group == 0 && inside) {
+        for (int other = 1; other < GROUPS; ++other)
+            part_sum += of_warp[other][col];
+        g.c[at] = part_sum;
+    }
 }
 
-// Rows that lie across k, and one vector or several, staged: a warp takes a stripe of 32 times 16 bytes.
+// Rows that lie across k, and several vectors, staged: a warp takes a stripe of 32 times 16 bytes.
 template <int R> static __device__ __forceinline__ void gemm_vector_across(const gemm_vector_call &g)
 {
     constexpr int V = gemm_vector_call::V, WARPS = 8, DEPTH = 256 * V, WIDE = 32 * V;
@@ -393,7 +454,7 @@ gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restr
     gemm_vector_across<2>(g);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(512)
 gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -401,10 +462,10 @@ gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restri
 {
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across<1>(g);
+    gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);
 }
 
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(512)
 gemm_vector_stripe(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
@@ -412,7 +473,7 @@ gemm_vector_stripe(const T *__restrict__ w, const T *__restrict__ x, T *__restri
 {
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_stripe_one(g);
+    gemm_vector_stripe_one<1, 8>(g);
 }
 
 extern "C" __global__ void __launch_bounds__(256)

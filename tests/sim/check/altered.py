@@ -18,7 +18,7 @@ import smemkit
 from smemkit.bench import workloads
 from smemkit.bench.families import CLASSES
 
-STEPS = 400_000  # ends mutants that would never end
+STEPS = 600_000  # ends mutants that would never end
 
 
 @contextlib.contextmanager
@@ -116,11 +116,12 @@ OF_PART = {
         "large": ({"m": 40, "k": 65, "n": 37}, {"m": 40, "k": 40, "n": 36}),
         "wide": ({"m": 31, "k": 65, "n": 101}, {"m": 24, "k": 40, "n": 200}),
         "low": ({"m": 1, "k": 101, "n": 1}, {"m": 1, "k": 40, "n": 4}),
-        "thin": ({"m": 31, "k": 65, "n": 2}, {"m": 24, "k": 100, "n": 4}),
-        "column": ({"m": 40, "k": 101, "n": 1}, {"m": 40, "k": 40, "n": 4}),
-        "row": ({"m": 1, "k": 65, "n": 12}, {"m": 1, "k": 152, "n": 36}),
-        "rows4": ({"m": 3, "k": 65, "n": 37}, {"m": 2, "k": 40, "n": 36}),
-        "rows8": ({"m": 5, "k": 101, "n": 65}, {"m": 8, "k": 40, "n": 100}),
+        "broad": ({"m": 70, "k": 101, "n": 65}, {"m": 70, "k": 40, "n": 200}),
+        "thin": ({"m": 31, "k": 65, "n": 2}, {"m": 20, "k": 152, "n": 4}),
+        "column": ({"m": 40, "k": 65, "n": 1}, {"m": 40, "k": 40, "n": 4}),
+        "row": ({"m": 1, "k": 65, "n": 37}, {"m": 1, "k": 40, "n": 200}),
+        "rows4": ({"m": 3, "k": 65, "n": 65}, {"m": 2, "k": 40, "n": 36}),
+        "rows8": ({"m": 5, "k": 65, "n": 65}, {"m": 5, "k": 152, "n": 68}),
     },
     "gemm/dmma": {
         "": ({"m": 256, "k": 71, "n": 61}, {"m": 250, "k": 101, "n": 61}),
@@ -143,14 +144,19 @@ OF_PART = {
 # {folder/kernel: {part of the entry's name: (multiprocessors, sizes)}}: calls whose plan cuts k on
 # that machine, for barriers and guards of which the calls above find nothing.
 IN_PARTS = {
+    "gemm/vector": {
+        "across": (4, {"m": 1, "k": 4200, "n": 512}),
+        "stripe": (4, {"m": 1, "k": 1300, "n": 30}),
+    },
     "gemm/fma": {
         "": (1, {"m": 20, "k": 2100, "n": 20}),
-        "large": (1, {"m": 40, "k": 1040, "n": 36}),
-        "wide": (2, {"m": 24, "k": 1500, "n": 100}),
+        "large": (1, {"m": 40, "k": 1500, "n": 36}),
+        "broad": (1, {"m": 40, "k": 1500, "n": 100}),
+        "wide": (3, {"m": 20, "k": 1001, "n": 100}),
         "low": (1, {"m": 3, "k": 2100, "n": 4}),
         "thin": (1, {"m": 20, "k": 600, "n": 4}),
         "column": (1, {"m": 40, "k": 1600, "n": 4}),
-        "row": (1, {"m": 1, "k": 1001, "n": 36}),
+        "row": (2, {"m": 1, "k": 600, "n": 36}),
         "rows4": (4, {"m": 2, "k": 600, "n": 36}),
         "rows8": (1, {"m": 5, "k": 2100, "n": 68}),
     },

@@ -37,7 +37,7 @@ CLEAN_WITHOUT_BARRIER = {
         for dtype in ("float32", "float64", "int32", "int64")
         for i in (0, 4)
     },
-    "gemm_vector_float64:154:1": _SINGLE,
+    "gemm_vector_float64:159:1": _SINGLE,
     "scan_blelloch:12:0": _OWN,
     "scan_blelloch:21:8": _ONE,
     "scan_blelloch:28:16": _OWN,
@@ -134,12 +134,10 @@ SPARE_GUARDS = {
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
     },
     "gemm/fma": {
-        "stage<BM, DEPTH>(here, PITCH_A, from_a, g.a_row, g.a_col, rows, "
-        "depth - next * DEPTH);": _BEHIND,
-        "stage<DEPTH, BN>(here + BM * PITCH_A * 4, PITCH_B, from_b, g.b_row, g.b_col, "
-        "depth - next * DEPTH,": _BEHIND,
-        "write(at.c + at.row * g.n + at.col, g.n, rows, cols, my_row, my_col, sum);": "both ways "
-        "of writing put the same values there",
+        "stage<BM, DEPTH>(to, PITCH_A, from_a, g.a_row, g.a_col, rows, depth);": _BEHIND,
+        "stage<DEPTH, BN>(to + WORDS_A * 4, PITCH_B, from_b, g.b_row, g.b_col, depth, cols);": (
+            _BEHIND
+        ),
     },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
@@ -168,6 +166,7 @@ SPARE_GUARDS = {
         "gemm_vector_stage(g, staged[0], first, count, first_r, R, 1, DEPTH);": _ROW,
         "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
         **{f"gemm_vector_along<{R}>(g, int(lanes));": "all lanes hold the sum" for R in (2, 4, 8)},
+        "gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);": "single elements can be read anywhere",
     },
     "gemm/vectorized": {
         "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,
