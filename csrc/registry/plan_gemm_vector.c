@@ -186,7 +186,7 @@ static division divide_stripes(const smk_request *request, const vector_shape *s
     const double batches = ceil((double)made.parts.part_k * SMK_WARP_SIZE / (THREADS_ACROSS * BATCH));
     const double reads =
         read_matrix(request, shape) / (measure_matrix(request, shape) > CACHED_BYTES ? use : 1.0) * (double)made.passes;
-    const double waits = batches * TURN_ACROSS * ceil(rounds / BLOCKS_ACROSS);
+    const double waits = batches * TURN_ACROSS * ceil(rounds / BLOCKS_ACROSS) * slow_down(request);
     made.time_us = START + (waits > reads ? waits : reads) + (made.parts.count > 1 ? LAST : 0.0) + ACROSS;
     return made;
 }
