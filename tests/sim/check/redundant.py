@@ -167,7 +167,7 @@ SPARE_GUARDS = {
         "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
         **{f"gemm_vector_along<{R}>(g, int(lanes));": "all lanes hold the sum" for R in (2, 4, 8)},
         "gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);": "single elements can be read anywhere",
-        "if (g.parts == 1 || !gemm_vector_is_last(g))": "a block that is not the last may fence too",
+        "if (g.parts == 1 || !gemm_vector_is_last(g))": "a block that is not last may fence too",
     },
     "gemm/vectorized": {
         "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,
