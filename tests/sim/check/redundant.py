@@ -166,7 +166,7 @@ SPARE_GUARDS = {
         "gemm_vector_stage(g, staged[0], first, count, first_r, R, 1, DEPTH);": _ROW,
         "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
         **{f"gemm_vector_along<{R}>(g, int(lanes));": "all lanes hold the sum" for R in (2, 4, 8)},
-        "gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);": "single elements can be read anywhere",
+        "gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);": "elements can be read anywhere",
         "if (g.parts == 1 || !gemm_vector_is_last(g))": "a block that is not last may fence too",
     },
     "gemm/vectorized": {
