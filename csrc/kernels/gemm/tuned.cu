@@ -199,38 +199,12 @@ template <int BM, int BN> struct gemm_tuned_place {
     }
 };
 
-// Which operands of the block's tile have numbers without parts, as far as a thread has looked: bit 0 stands for a, bit 1
-// for b. The last marks, a byte a fragment, say whether any of its numbers has none.
-template <int BM, int BN>
-static __device__ __forceinline__ unsigned gemm_tuned_look(const gemm_tuned_call &g,
-                                                           const gemm_tuned_place<BM, BN> &place)
-{
-    constexpr int WORDS = gemm_tuned_fragment::WORDS, MARKS = gemm_tuned_fragment::MARKS, THREADS = 128;
-    const long long steps = (g.k + 15) / 16, item = gemm_tuned_item();
-    const long long tiles_a = place.tiles_m * (long long)(BM / 16), tiles_b = place.tiles_n * (long long)(BN / 16);
-    const uint4 *const a = g.arranged_a + item * g.arranged_a_stack + tiles_a * steps * WORDS;
-    const uint4 *const b = g.arranged_b + item * g.arranged_b_stack + tiles_b * steps * WORDS;
-    const unsigned *const any_a =
-        reinterpret_cast<const unsigned *>(a) + tiles_a * steps * MARKS + place.tile_m * (BM / 64);
-    const unsigned *const any_b =
-        reinterpret_cast<const unsigned *>(b) + tiles_b * steps * MARKS + place.tile_n * (BN / 64);
-    unsigned odd = 0;
-#pragma unroll 1
-    for (long long q = place.first_step + threadIdx.x; q < place.end_step; q += THREADS) {
-        for (int f = 0; f < BM / 64; ++f)
-            odd |= any_a[q * (tiles_a / 4) + f] != 0 ? 1 : 0;
-        for (int f = 0; f < BN / 64; ++f)
-            odd |= any_b[q * (tiles_b / 4) + f] != 0 ? 2 : 0;
-    }
-    return odd;
-}
-
 // Adds the products of the numbers without parts to the block's tile, which its threads have written; and makes again
-// by fma what that cannot give, as where sums overflow. `whole`: what the thread wrote is finite; `seen`: what
-// gemm_tuned_look has found for the larger tile. No part of the kernel itself, so that it takes no register from the main loop.
+// by fma what that cannot give, as where sums overflow. `whole`: what the thread wrote is finite. No part of the kernel
+// itself, so that it takes no register from the main loop.
 template <int BM, int BN>
 static __device__ __noinline__ void gemm_tuned_mend(const gemm_tuned_call &call, const gemm_tuned_place<BM, BN> &place,
-                                                    bool whole, unsigned seen)
+                                                    bool whole)
 {
     gemm_tuned_call g = call;
     g.a += gemm_tuned_item() * g.a_stack;
@@ -254,12 +228,16 @@ static __device__ __noinline__ void gemm_tuned_mend(const gemm_tuned_call &call,
     const unsigned *const marks_a = reinterpret_cast<const unsigned *>(g.arranged_a + tiles_a * steps * WORDS);
     const unsigned *const marks_b = reinterpret_cast<const unsigned *>(g.arranged_b + tiles_b * steps * WORDS);
 
-    // Is there anything to do?
-    if constexpr (BM == 64)
-        seen = gemm_tuned_look(call, place);
+    // Is there anything to do? The last marks, a byte a fragment, say whether any of its numbers has no parts.
     const unsigned *const any_a = marks_a + tiles_a * steps * MARKS + place.tile_m * (BM / 64);
     const unsigned *const any_b = marks_b + tiles_b * steps * MARKS + place.tile_n * (BN / 64);
-    const bool odd[2] = {(seen & 1) != 0, (seen & 2) != 0};
+    bool odd[2] = {};
+    for (long long q = place.first_step + thread; q < place.end_step; q += THREADS) {
+        for (int f = 0; f < BM / 64; ++f)
+            odd[0] = odd[0] || any_a[q * (tiles_a / 4) + f] != 0;
+        for (int f = 0; f < BN / 64; ++f)
+            odd[1] = odd[1] || any_b[q * (tiles_b / 4) + f] != 0;
+    }
 
     // All of the tile is written, and what is staged was read: none may go on before the last has come here.
     if (!__syncthreads_or(odd[0] || odd[1] || !whole))
@@ -438,11 +416,6 @@ template <int TM, int TN> static __device__ __forceinline__ void gemm_tuned_make
         commit();
     }
 
-    // The larger tile looks for marks here, where the first steps are under way.
-    unsigned seen = 0;
-    if constexpr (PARTS > 1 && TM > 2)
-        seen = gemm_tuned_look(g, place);
-
     T sum[TN][2][TM][4] = {};
     int slot = 0, free_slot = STAGES - 1;
 #pragma unroll 1
@@ -501,7 +474,7 @@ template <int TM, int TN> static __device__ __forceinline__ void gemm_tuned_make
     }
 
     if constexpr (PARTS > 1)
-        gemm_tuned_mend(g, place, whole, seen);
+        gemm_tuned_mend(g, place, whole);
 }
 
 // Adds the sums of all parts of k: a group of lanes makes one element, each lane every so many parts.
