@@ -271,7 +271,6 @@ template <int V, int UNROLL> static __device__ __forceinline__ void gemm_vector_
     const T *const from = g.w + (g.first_k() + warp) * g.w_i;
     const T *const with = g.x + (g.first_k() + warp) * g.x_i;
 
-    // Read and compute.
     T sum[V] = {};
     if (whole)
         gemm_vector_walk_down<V, UNROLL>(from + (row < g.rows ? row : 0), with, WARPS * g.w_i, WARPS * g.x_i, count,
