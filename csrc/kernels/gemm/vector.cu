@@ -10,8 +10,8 @@
 //            time, and at the end the lanes of the group add up what they have. Several vectors are staged in shared
 //            memory, and serve ROWS rows of a group.
 //          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the
-//            warps of a block take turns with the rows and add up their sums at the end. A lane reads 16 bytes, or where
-//            the matrix is small or its rows are odd one column (stripe). Several vectors are staged.
+//            warps of a block take turns with the rows and add up their sums at the end. A lane reads 16 bytes, or
+//            one column where the matrix is small or its rows are odd (stripe). Several vectors are staged.
 //          - Where that makes too few blocks, k is cut into parts. The block that draws the last ticket of its rows
 //            adds the sums of all parts, always in their order, and leaves tickets and sums 0, as the next call wants
 //            them. Those of several vectors across k are too many for one block: a launch adds them (add).
@@ -57,7 +57,7 @@ struct gemm_vector_call {
     }
 };
 
-// Where k has parts: whether the block is the last one that has put its sums of these rows and vectors. All threads call it.
+// Where k has parts: whether the block is the last one that has put its sums of these rows and vectors.
 static __device__ __forceinline__ bool gemm_vector_is_last(const gemm_vector_call &g)
 {
     __shared__ bool is_last;
@@ -257,7 +257,7 @@ static __device__ __forceinline__ void gemm_vector_walk_down(const T *__restrict
     }
 }
 
-// Rows that lie across k, and one vector: a block of 16 warps makes a stripe of 32 x V columns, V neighbours for each lane.
+// Rows that lie across k, and one vector: a block of 16 warps makes a stripe of 32 x V columns, V for each lane.
 template <int V, int UNROLL> static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_call &g)
 {
     constexpr int WARPS = 16, WIDE = 32 * V, GROUPS = 32 * WARPS / WIDE;
