@@ -34,7 +34,7 @@ gemm_stream_k_add(const T *sums, T *c, long long m, long long n, long long tile_
     c[row * n + col] = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, sizeof(T) == 4 ? 2 : 1)
 gemm_stream_k(const T *a, const T *b, T *c, T *sums, long long m, long long k, long long n, long long steps,
               long long tile_steps, long long part_steps)
 {
@@ -51,12 +51,12 @@ gemm_stream_k(const T *a, const T *b, T *c, T *sums, long long m, long long k, l
         const long long tile = step / tile_steps, begin = tile * tile_steps;
         const long long end = begin + tile_steps < end_step ? begin + tile_steps : end_step;
         const long long first_row = tile / tiles_n * TILE, first_col = tile % tiles_n * TILE;
+        const long long end_k = (end - begin) * TILE_K;
         const bool begins = step == begin;
 
         T sum[EACH][EACH] = {};
-        for (; step < end; ++step) {
+        for (long long first = (step - begin) * TILE_K; first < end_k; first += TILE_K) {
             // Read and stage: COPIES elements of each tile a thread, zeros past the edges of a and b.
-            const long long first = (step - begin) * TILE_K;
             for (int j = 0; j < COPIES; ++j) {
                 const int element = j * SIDE * SIDE + thread;
                 const int a_y = element / TILE_K, a_x = element % TILE_K;
@@ -89,5 +89,6 @@ gemm_stream_k(const T *a, const T *b, T *c, T *sums, long long m, long long k, l
                 else if (first_row + y < m && first_col + x < n)
                     c[(first_row + y) * n + first_col + x] = sum[r][q];
             }
+        step = end;
     }
 }
