@@ -507,8 +507,7 @@ class _Sparse:
             pairs += [(r, a, b) for a in own for b in own]
         self.row, self.unknown = (np.array([p[k] for p in places], np.int64) for k in (0, 1))
         self.number = np.array([p[2] for p in places])
-        row, a, b = np.array(pairs, np.int64).reshape(-1, 3).T
-        self.pair_row = row
+        self.pair_row, a, b = np.array(pairs, np.int64).reshape(-1, 3).T
         self.pair_place = self.unknown[a] * self.width + self.unknown[b]
         self.pair_number = self.number[a] * self.number[b]
 
@@ -516,14 +515,15 @@ class _Sparse:
         """The normal equations, each row multiplied by its damping."""
         factor = damping**2
         numbers = self.pair_number * factor[self.pair_row]
-        square = np.bincount(self.pair_place, numbers, self.width**2)
+        square: Numbers = np.asarray(np.bincount(self.pair_place, numbers, self.width**2), float)
         right = self.number * (self.value * factor)[self.row]
-        right = np.bincount(self.unknown, right, self.width)
+        right = np.asarray(np.bincount(self.unknown, right, self.width), float)
         return square.reshape(self.width, self.width), right
 
     def multiply(self, answer: Numbers) -> Numbers:
         """The left sides of the equations."""
-        return np.bincount(self.row, self.number * answer[self.unknown], len(self.value))
+        numbers = self.number * answer[self.unknown]
+        return np.asarray(np.bincount(self.row, numbers, len(self.value)), float)
 
 
 def _solve_nonnegative(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from .._ptxas import find_registers
-
 GUESS = 40  # where nobody can tell
 
 
@@ -23,6 +21,8 @@ def _collect_usage() -> dict[str, dict[int, int]]:
 
 @functools.lru_cache(maxsize=64)
 def _assemble(ptx: str) -> dict[str, int]:
+    from .._ptxas import find_registers  # which loads the compilers: few calls need them
+
     return find_registers(ptx)[0]
 
 

@@ -120,7 +120,8 @@ def list_fits(blocks: tuple[int, ...], grid: Triple) -> list[Fit]:
         spare = len(blocks) - len(used)
         if spare >= (0 if width == grid[0] else SPARE):
             if numpy.linalg.matrix_rank(chosen) == len(used):
-                found.append((width, used[:-1], chosen, numpy.linalg.pinv(chosen)))
+                inverse = numpy.asarray(numpy.linalg.pinv(chosen), numpy.float64)
+                found.append((width, used[:-1], chosen, inverse))
     return found
 
 

@@ -42,7 +42,7 @@ SIZES = {
         f"gemm/{name}": (PARTS,)
         for name in ("direct", "dmma", "fma", "split_k", "stream_k", "tensor", "tf32", "tuned")
     },
-    "gemm/vector": ({"m": 1, "k": 4200, "n": 512},),
+    "gemm/vector": ({"m": 1, "k": 4200, "n": 512}, {"m": 3, "k": 4200, "n": 512}),
     "gemm/short_k": ({"m": 500, "k": 7, "n": 500}, {"m": 500, "k": 3, "n": 500}),
     "transpose/vectorized": ({"m": 128, "n": 128},),
 }
@@ -106,6 +106,16 @@ def multiply_a_column(variant):
     a, b = integers(1, (41, 70)), integers(2, (70, 3))
     of_device = [smemkit.asarray(a, backend="sim"), smemkit.asarray(b, backend="sim")[:, 1:2]]
     equal(smemkit.asnumpy(smemkit.gemm(*of_device, variant=variant)), a @ b[:, 1:2])
+
+
+def multiply_at_an_odd_address(variant):
+    """A matrix whose rows no wide read can take, and a vector across them."""
+    a, b = integers(1, (1, 4200)), integers(2, (4200, 512))
+    room = smemkit.asarray(np.append(0, b).astype("float32"), backend="sim")
+    row = smemkit.gemm(
+        smemkit.asarray(a, backend="sim"), room[1:].reshape(b.shape), variant=variant
+    )
+    equal(smemkit.asnumpy(row), a @ b)
 
 
 def multiply_no_numbers(variant):
@@ -174,7 +184,7 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "gemm/direct": (multiply_no_numbers, lambda name: multiply_transposed(name, "float32")),
     "gemm/dmma": (lambda name: multiply_transposed(name, "float64"),),
     "gemm/fma": (multiply_transposed_by_tiles,),
-    "gemm/vector": (multiply_a_column,),
+    "gemm/vector": (multiply_a_column, multiply_at_an_odd_address),
     "reduce_axis/panel": (reduce_long_axes,),
     "reduce_axis/strip": (reduce_long_axes,),
     "scan/single_pass": (lambda _: scan_sections(),),

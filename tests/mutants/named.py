@@ -73,7 +73,7 @@ NAMED = [
     (
         "a shuffle by a lane outside its own mask",
         "warp_exchange.c",
-        "wrong |= (uint32_t)((mask & elsewhere) != 0 || (mask >> lane & 1) == 0) << lane;",
+        "wrong |= (uint32_t)(((mask & elsewhere) != 0) | ((mask >> lane & 1) == 0)) << lane;",
         "wrong |= (uint32_t)((mask & elsewhere) != 0) << lane;",
     ),
     (

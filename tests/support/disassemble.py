@@ -18,12 +18,13 @@ import tempfile
 ARCH = "sm_90"
 
 # One access of the machine code. op: load, store, atomic, async, matrix; space: shared, global,
-# local, generic. bytes: of a lane; of a load of matrices those that it gets.
+# local, generic. bytes: of a lane; of matrices those that it gets or gives.
 Access = collections.namedtuple("Access", "function file line op space bytes text")
 
 OPCODES = {
     "LDS": ("load", "shared"),
     "LDSM": ("matrix", "shared"),
+    "STSM": ("matrix", "shared"),
     "STS": ("store", "shared"),
     "ATOMS": ("atomic", "shared"),
     "LDG": ("load", "global"),
@@ -38,7 +39,9 @@ OPCODES = {
     "ATOM": ("atomic", "generic"),
     "LDGSTS": ("async", "global"),
 }
+VECTORS = {"F32x2": 8, "F32x4": 16, "F16x4": 8, "F16x8": 16, "BF16x4": 8, "BF16x8": 16}
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "F64": 8, "S64": 8, "U64": 8}
+WIDTHS |= VECTORS
 POSITION = re.compile(r'//## File "([^"]*)", line (\d+)( inlined at .*)?')
 INSTRUCTION = re.compile(
     r"\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z]\w*)((?:\.\w+)*)\s*([^;]*);"
@@ -128,7 +131,7 @@ def read_cubin(path):
 def width_of(opcode, suffixes):
     """Bytes a lane."""
     names = suffixes.split(".")
-    if opcode == "LDSM":  # .16.M88 is one matrix, .16.M88.4 are four
+    if opcode in ("LDSM", "STSM"):  # .16.M88 is one matrix, .16.M88.4 are four
         return 4 * int(names[-1]) if names[-1].isdecimal() else 4
     if opcode == "LDGSTS":
         names = [name for name in names if name != "LTC128B"]

@@ -35,7 +35,7 @@ FOLDERS = {
     "rules": (TESTS / "hardware" / "sass" / "kernels" / "ptx", "*.ptx"),
 }
 OPS = {"ld": "load", "ldu": "load", "st": "store", "atom": "atomic", "red": "atomic", "cp": "async"}
-OPS["ldmatrix"] = "matrix"
+OPS |= {"ldmatrix": "matrix", "stmatrix": "matrix"}
 
 # Why ptxas does otherwise.
 AGREE = "one atomic for all lanes where their values agree, else a loop over lanes"

@@ -49,11 +49,12 @@ class Mutant:
 
 def entries_of(text):
     """{entry: (index of its first line, index behind its last)}, of lines counted from 0."""
-    found, name = {}, None
+    found, name, depth = {}, None, 0  # of braces: assembly inside a kernel has some of its own
     for index, line in enumerate(text.splitlines()):
         if match := ENTRY.search(line):
             name, start = match[1], index
-        elif name is not None and line.startswith("}"):
+        depth += line.count("{") - line.count("}")
+        if name is not None and depth == 0 and line.startswith("}"):
             found[name] = (start, index + 1)
             name = None
     return found
