@@ -140,8 +140,8 @@ static bool is_whole(const smk_request *request)
 }
 
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
- * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes. `pace`
- * is that of the variant on the machine. */
+ * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes.
+ * `slowdown` is that of the variant on the machine. */
 static double predict(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts, double slowdown)
 {
     const int64_t *d = request->dimensions, m = d[SMK_GEMM_M], k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];

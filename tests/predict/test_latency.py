@@ -1,9 +1,11 @@
 """The simulation of issue, against clocks counted by hand."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
+from read_tables import CSRC
 
 import smemkit
 from smemkit import _core
@@ -232,3 +234,16 @@ def test_the_simulation_without_memory_says_so():
         finally:
             _core._fail_after(0)
     assert failed > 4
+
+
+def test_columns_are_those_of_the_simulation():
+    """The order of the columns stands in C, too."""
+    text = (CSRC / "py" / "queries" / "internals_partition.c").read_text(encoding="utf-8")
+    listed = re.search(
+        r"in the order of smk_partition_step\. \*/\nenum \{(.*?)COLUMNS,", text, re.S
+    )
+    names = [name.lower() for name in re.findall(r"\w+", listed[1])]
+    assert tuple(names) == issue_steps.COLUMNS
+    text = (CSRC / "sim" / "issue" / "partition.h").read_text(encoding="utf-8")
+    for number, kind in enumerate((*issue_steps.FIRST_KINDS, "other")):
+        assert f"SMK_PARTITION_{kind.upper()} = {number}," in text

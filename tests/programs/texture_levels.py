@@ -35,6 +35,9 @@ LEVELS = [
     1e-20,
 ]
 
+LAYERS = {"extent": (16, 12, 3), "flags": ("layered",)}
+FACES = {"extent": (16, 16, 6), "flags": ("cube",)}
+
 
 def list_levels():
     point = (0.33, 0.61, 0.4, 0.0)
@@ -49,80 +52,27 @@ def list_levels():
             {"least": 1.25, "most": 2.5},
             {"least": 2.0, "most": 1.0},
         ):
-            yield make_case(
-                f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
-                rows,
-                **mips,
-                sampling={**base, **extra},
-            )
-            yield make_case(
-                f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];",
-                rows[:1],
-                **mips,
-                sampling={**base, **extra},
-            )
-            yield make_case(
-                f"tex.base.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];",
-                rows[:1],
-                **mips,
-                sampling={**base, **extra},
-            )
+            for form, given in (
+                (f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;", rows),
+                (f"tex.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];", rows[:1]),
+                (f"tex.base.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}];", rows[:1]),
+            ):
+                yield make_case(form, given, **mips, sampling={**base, **extra})
         whole = [(3, 2, 1, 0, level) for level in (-1, 0, 1, 2, 3, 4, 5, 100)]
         yield make_case(
             f"tex.level.2d.v4.f32.s32 {F}, [%rd1, {{%r0,%r1}}], %r4;", whole, **mips, sampling=base
         )
-        yield make_case(
-            f"tex.level.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], %f4;",
-            rows,
-            extent=(37, 0, 0),
-            levels=6,
-            channels=1,
-            sampling=base,
-        )
-        yield make_case(
-            f"tex.level.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], %f4;",
-            rows,
-            extent=(9, 7, 5),
-            levels=4,
-            channels=1,
-            sampling=base,
-        )
-        yield make_case(
-            f"tex.level.a2d.v4.f32.f32 {F}, [%rd1, {{%r3,%f1,%f2,%f2}}], %f4;",
-            [(*point[:3], 1, level) for level in LEVELS],
-            extent=(16, 12, 3),
-            levels=4,
-            channels=1,
-            flags=("layered",),
-            sampling=base,
-        )
-        yield make_case(
-            f"tex.level.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], %f4;",
-            rows,
-            extent=(16, 16, 6),
-            levels=5,
-            channels=1,
-            flags=("cube",),
-            sampling=base,
-        )
-        yield make_case(
-            f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
-            rows,
-            extent=(16, 12, 0),
-            levels=5,
-            format="u1",
-            channels=2,
-            sampling=base,
-        )
-        yield make_case(
-            f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
-            rows,
-            extent=(16, 12, 0),
-            levels=5,
-            format="f2",
-            channels=2,
-            sampling=base,
-        )
+        layer = [(*point[:3], 1, level) for level in LEVELS]
+        for kind, place, given, made in (
+            ("1d", "{%f0}", rows, {"extent": (37, 0, 0), "levels": 6}),
+            ("3d", "{%f0,%f1,%f2,%f3}", rows, {"extent": (9, 7, 5), "levels": 4}),
+            ("a2d", "{%r3,%f1,%f2,%f2}", layer, {**LAYERS, "levels": 4}),
+            ("cube", "{%f0,%f1,%f2,%f3}", rows, {**FACES, "levels": 5}),
+            ("2d", "{%f0,%f1}", rows, {**mips, "format": "u1", "channels": 2}),
+            ("2d", "{%f0,%f1}", rows, {**mips, "format": "f2", "channels": 2}),
+        ):
+            form = f"tex.level.{kind}.v4.f32.f32 {F}, [%rd1, {place}], %f4;"
+            yield make_case(form, given, **{"channels": 1, **made}, sampling=base)
     for mode in (0, 2, 3):
         yield make_case(
             f"tex.level.2d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1}}], %f4;",
@@ -194,37 +144,11 @@ def list_gradients():
         for a in (0.5, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 9.0, 40.0)
         for b in (0.0, 2.7)
     ]
-    yield make_case(
-        f"tex.grad.1d.v4.f32.f32 {F}, [%rd1, {{%f0}}], {{%f4}}, {{%f5}};",
-        line,
-        extent=(37, 0, 0),
-        levels=6,
-        channels=1,
-        sampling=base,
-    )
     solid = [
         (0.33, 0.61, 0.4, 0.0, a / 9, b / 7, a / 9, b / 5)
         for a in (0.5, 1.0, 2.0, 3.0)
         for b in (0.0, 1.0, 2.7)
     ]
-    yield make_case(
-        f"tex.grad.3d.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%f4,%f5,%f6,%f6}}, "
-        "{%f6,%f5,%f7,%f7};",
-        solid,
-        extent=(9, 7, 5),
-        levels=4,
-        channels=1,
-        sampling=base,
-    )
-    yield make_case(
-        f"tex.grad.a2d.v4.f32.f32 {F}, [%rd1, {{%r3,%f0,%f1,%f1}}], {{%f4,%f5}}, {{%f6,%f7}};",
-        [(*row[:3], 1, *row[4:]) for row in rows],
-        extent=(16, 12, 3),
-        levels=4,
-        channels=1,
-        flags=("layered",),
-        sampling=base,
-    )
     cube = [
         (0.33, 0.61, -0.4, 0.0, a / 16, b / 16, c / 16, 0.0)
         for a, b, c in (
@@ -236,13 +160,21 @@ def list_gradients():
             (9.0, 9.0, 9.0),
         )
     ]
-    yield make_case(
-        f"tex.grad.cube.v4.f32.f32 {F}, [%rd1, {{%f0,%f1,%f2,%f3}}], {{%f4,%f5,%f6,%f6}}, "
-        "{%f5,%f6,%f7,%f7};",
-        cube,
-        extent=(16, 16, 6),
-        levels=5,
-        channels=1,
-        flags=("cube",),
-        sampling=base,
-    )
+    layer = [(*row[:3], 1, *row[4:]) for row in rows]
+    for kind, place, by, given, made in (
+        ("1d", "{%f0}", "{%f4}, {%f5}", line, {"extent": (37, 0, 0), "levels": 6}),
+        (
+            *("3d", "{%f0,%f1,%f2,%f3}", "{%f4,%f5,%f6,%f6}, {%f6,%f5,%f7,%f7}"),
+            *(solid, {"extent": (9, 7, 5), "levels": 4}),
+        ),
+        (
+            *("a2d", "{%r3,%f0,%f1,%f1}", "{%f4,%f5}, {%f6,%f7}"),
+            *(layer, {**LAYERS, "levels": 4}),
+        ),
+        (
+            *("cube", "{%f0,%f1,%f2,%f3}", "{%f4,%f5,%f6,%f6}, {%f5,%f6,%f7,%f7}"),
+            *(cube, {**FACES, "levels": 5}),
+        ),
+    ):
+        form = f"tex.grad.{kind}.v4.f32.f32 {F}, [%rd1, {place}], {by};"
+        yield make_case(form, given, channels=1, **made, sampling=base)

@@ -208,8 +208,7 @@ static int forgive_memory(const kept_call *one)
     return 0;
 }
 
-/* Launches on the stream of the thread. Without an out of the caller's the result
- * is a new array. Returns 1 with a new
+/* Launches on the stream of the thread. Without an out of the caller's the result is a new array. Returns 1 with a new
  * reference in *result, 0 where the call must go its whole way, -1 with an exception set. */
 static int launch(kept_call *one, PyObject *const *arguments, PyObject *given_out, const smk_stream_scope *scope,
                   PyObject **result)

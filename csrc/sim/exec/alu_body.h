@@ -185,27 +185,8 @@
     }                                                                         \
     FINISH(ROW);
 
-#define HALF3(ROW, F, IN, OUT, expression)                                    \
-    BEGIN(ROW);                                                               \
-    const row_##ROW *const rows_a = SOURCE(ROW, op->a);                       \
-    const row_##ROW *const rows_b = SOURCE(ROW, op->b);                       \
-    const row_##ROW *const rows_c = SOURCE(ROW, op->c);                       \
-    EACH_LANE                                                                 \
-    {                                                                         \
-        uint32_t word = 0;                                                    \
-        EACH_HALF(ROW)                                                        \
-        {                                                                     \
-            const double a = WIDEN_##F(IN(HALF_OF(rows_a)));                  \
-            const double b = WIDEN_##F(IN(HALF_OF(rows_b)));                  \
-            const double c = WIDEN_##F(IN(HALF_OF(rows_c)));                  \
-            word |= (uint32_t)OUT(NARROW_##F(expression)) << shift;           \
-        }                                                                     \
-        out[i] = (row_##ROW)word;                                             \
-    }                                                                         \
-    FINISH(ROW);
-
-/* The same with +0 where a factor lies outside of a tensor. */
-#define HALF3_OOB(ROW, F, OUT, expression)                                    \
+/* `bits` makes 16 of them of a, b and c. */
+#define HALF3_BITS(ROW, F, IN, bits)                                          \
     BEGIN(ROW);                                                               \
     const row_##ROW *const rows_a = SOURCE(ROW, op->a);                       \
     const row_##ROW *const rows_b = SOURCE(ROW, op->b);                       \
@@ -216,15 +197,21 @@
         EACH_HALF(ROW)                                                        \
         {                                                                     \
             const uint16_t half_a = HALF_OF(rows_a), half_b = HALF_OF(rows_b); \
-            const double a = WIDEN_##F(half_a);                               \
-            const double b = WIDEN_##F(half_b);                               \
-            const double c = WIDEN_##F(HALF_OF(rows_c));                      \
-            const uint32_t inside = (uint32_t)OUT(NARROW_##F(expression));    \
-            word |= (smk_is_outside(half_a) | smk_is_outside(half_b) ? 0 : inside) << shift; \
+            const double a = WIDEN_##F(IN(half_a));                           \
+            const double b = WIDEN_##F(IN(half_b));                           \
+            const double c = WIDEN_##F(IN(HALF_OF(rows_c)));                  \
+            word |= (bits) << shift;                                          \
         }                                                                     \
         out[i] = (row_##ROW)word;                                             \
     }                                                                         \
     FINISH(ROW);
+
+#define HALF3(ROW, F, IN, OUT, expression) HALF3_BITS(ROW, F, IN, (uint32_t)OUT(NARROW_##F(expression)))
+
+/* The same with +0 where a factor lies outside of a tensor. */
+#define HALF3_OOB(ROW, F, OUT, expression)                                    \
+    HALF3_BITS(ROW, F, ,                                                      \
+               (smk_is_outside(half_a) | smk_is_outside(half_b) ? 0 : (uint32_t)OUT(NARROW_##F(expression))))
 
 /* The same on bits: `a` and `b` are 16 bits in the expression. */
 #define BITS1(ROW, expression)                                                \
