@@ -57,6 +57,8 @@ typedef struct smk_code {
     uint32_t parameter_count;
     struct smk_coverage_function *covered; /* NULL where the image does not count coverage */
     uint32_t first_counter;                /* of its points, among the image's counters */
+    const uint64_t *polls; /* a bit for each instruction: plain loads by which threads wait (sim/lower/polling.h); NULL:
+                            * there are none */
 } smk_code;
 
 /* Data of an operation beyond its fields. */
@@ -121,7 +123,7 @@ typedef struct smk_image {
     uint32_t slots;             /* number of memory operations with a cache entry */
     uint32_t counter_count;     /* of coverage; 0: it is not counted */
     bool allocates;             /* it may call malloc or free */
-    bool may_wait;              /* it has atomics or strong loads, by which threads may wait for each other */
+    bool may_wait;              /* it has atomics, or loads by which threads may wait for each other */
     bool ordered;               /* results depend on the order of blocks: one host thread, in block order */
     smk_image_update *update;   /* of several kinds, whose order may matter (sim/lower/commute.h) */
     uint32_t update_count;

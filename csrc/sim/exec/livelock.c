@@ -29,7 +29,7 @@ typedef struct trace {
     bool reads;      /* shared or global memory */
     bool global;     /* global memory */
     bool clock;      /* a clock */
-    uint32_t strong; /* number of its atomics and strong loads */
+    uint32_t strong; /* number of its atomics, strong loads, and plain loads by which threads wait */
     uint32_t rounds; /* how often it came to its first operation with its first lanes */
 } trace;
 
@@ -110,6 +110,14 @@ bool smk_livelock_is_strong_read(const smk_instruction *in)
              smk_module_has(in, SMK_MODIFIER_ACQUIRE)));
 }
 
+/* Does the present function wait by this load, although it is a plain one? */
+static bool polls(const smk_warp *warp, const smk_operation *op)
+{
+    const smk_code *code = warp->control->code;
+    return code->polls != NULL && code->index == op->function &&
+           (code->polls[op->instruction / 64] >> op->instruction % 64 & 1) != 0;
+}
+
 /* The instruction of an operation that changes nothing but the warp; else NULL. Atomics are decided after they have
  * run. */
 static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operation *op, trace *t)
@@ -134,7 +142,7 @@ static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operati
     case SMK_CLASS_LOAD:
     case SMK_CLASS_ATOMIC:
         note_read(t, space);
-        t->strong += smk_livelock_is_strong_read(in);
+        t->strong += smk_livelock_is_strong_read(in) || polls(warp, op);
         quiet = true;
         break;
     case SMK_CLASS_STORE: /* stores of parameters prepare a call */
@@ -218,7 +226,7 @@ static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_inst
     return *op != NULL;
 }
 
-/* Runs for `steps`, or until a visible effect, or for WEAK_STEPS without an atomic or strong load where `strong`. */
+/* Runs for `steps`, or until a visible effect, or for WEAK_STEPS without a read by which threads wait where `strong`. */
 static smk_livelock_wait check_warp(smk_warp *warp, trace *t, uint64_t steps, bool strong)
 {
     smk_warp_control *control = warp->control;

@@ -21,7 +21,7 @@
 /* What a warp did while it was watched. */
 typedef enum smk_livelock_wait {
     SMK_LIVELOCK_NO_WAIT,
-    SMK_LIVELOCK_TIMED,  /* it read memory by atomics or strong loads again and again, without a visible effect */
+    SMK_LIVELOCK_TIMED,  /* it read memory as threads do that wait again and again, without a visible effect */
     SMK_LIVELOCK_FOREVER /* it came back to its first state: only others can end its wait */
 } smk_livelock_wait;
 

@@ -13,6 +13,7 @@
 #include "sim/exec/printf.h"
 #include "sim/lower/commute.h"
 #include "sim/lower/lower.h"
+#include "sim/lower/polling.h"
 #include "sim/lower/register_layout.h"
 
 #include <inttypes.h>
@@ -337,6 +338,18 @@ static bool allocate_code(builder *b)
     return true;
 }
 
+/* Finds out how the blocks and lanes of the image may depend on each other because of a function. */
+static smk_status note_waits(builder *b, uint32_t function, smk_code *code)
+{
+    smk_image *image = b->image;
+    bool global = false;
+    smk_status status =
+        smk_polling_find(&b->module->functions[function], &image->arena, &code->polls, &global, b->error);
+    image->may_wait = image->may_wait || code->polls != NULL;
+    image->ordered = image->ordered || global || depends_on_order(b, &b->module->functions[function]);
+    return status;
+}
+
 static smk_status lower_functions(builder *b)
 {
     smk_image *image = b->image;
@@ -351,10 +364,12 @@ static smk_status lower_functions(builder *b)
     }
     for (uint32_t i = 0; i < b->count; i++) {
         smk_status status = smk_lower_function(image, b->program->addresses, b->found[i], &image->arena, b->error);
+        if (status == SMK_OK) {
+            status = note_waits(b, b->found[i], image->code[i]);
+        }
         if (status != SMK_OK) {
             return status;
         }
-        image->ordered = image->ordered || depends_on_order(b, &b->module->functions[b->found[i]]);
     }
     return smk_commute_find(image, b->error);
 }

@@ -107,6 +107,101 @@ def test_a_chain_of_flags(block):
     assert state[0] == block
 
 
+# others wait by a plain load for what one writes, and count their rounds: no state comes back
+PLAIN = """
+    mov.u32 %r3, {index};
+    mov.u32 %r7, 0;
+    setp.eq.u32 %p1, %r3, {writer};
+    @%p1 bra write;
+again:
+    add.u32 %r7, %r7, 1;
+    {load}
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra again;
+    bra done;
+write:
+    {store}
+done:"""
+
+
+@pytest.mark.parametrize("block", [2, 32, 96])
+@pytest.mark.parametrize("writer", ["first", "last"])
+@pytest.mark.parametrize("space", ["global", "shared", "generic"])
+def test_a_wait_by_plain_loads(space, writer, block):
+    text = PLAIN.format(
+        index="%tid.x",
+        writer=0 if writer == "first" else block - 1,
+        load={
+            "global": "ld.global.u32 %r1, [%rd1];",
+            "shared": "ld.shared.u32 %r1, [flag];",
+            "generic": "add.u64 %rd3, %rd1, 0;\n    ld.u32 %r1, [%rd3];",
+        }[space],
+        store="st.shared.u32 [flag], 1;" if space == "shared" else "st.global.u32 [%rd1], 1;",
+    )
+    clear = "\n    mov.u32 %r2, 0;\n    st.shared.u32 [flag], %r2;\n    bar.sync 0;"
+    text = clear * (space == "shared") + text + "\n    red.global.add.u32 [%rd1+4], 1;"
+    state = words()
+    launch(
+        kernel(text, before=".shared .align 4 .b32 flag;"), state, block=block, max_steps=10_000_000
+    )
+    assert state[1] == block
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("counted", [True, False])
+def test_blocks_that_wait_by_plain_loads(threads, counted, monkeypatch):
+    """The writer is the last block; one host thread would never come to it without turns."""
+    monkeypatch.setenv("SMEMKIT_THREADS", threads)
+    text = PLAIN.format(index="%ctaid.x", writer=9, load="ld.global.u32 %r1, [%rd1];",
+                        store="st.global.u32 [%rd1], 1;")  # fmt: skip
+    text = text if counted else text.replace("    add.u32 %r7, %r7, 1;\n", "")
+    state = words()
+    launch(kernel(text), state, grid=10, block=32, max_steps=100_000_000)
+    assert state[0] == 1
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_chain_of_plain_flags(counted):
+    text = CHAIN.replace("volatile.", "")
+    if counted:
+        text = text.replace("again:", "again:\n    add.u32 %r7, %r7, 1;")
+    state = words()
+    launch(text, state, block=96, max_steps=100_000_000)
+    assert state[0] == 96
+
+
+@pytest.mark.parametrize("change", ["address", "store", "end", None])
+def test_what_reads_plainly_and_waits_for_nobody(change):
+    """A loop that reads on, that writes, or that ends by its count does not give way: behind it the
+    warp is whole. One that waits gives way, and the others go on without its lane."""
+    data = np.zeros(1 << 15, np.uint32)
+    text = kernel("""
+    mov.u32 %r3, %tid.x;
+    mov.u32 %r7, 0;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra join;
+    mov.u64 %rd2, %rd1;
+again:
+    add.u32 %r7, %r7, 1;
+    ld.global.u32 %r1, [%rd2];
+    ADDRESS
+    STORE
+    setp.eq.u32 %p1, %r1, 0;
+    setp.lt.u32 %p2, %r7, 30000;
+    and.pred %p1, %p1, %p2;
+    @END bra again;
+join:
+    activemask.b32 %r4;
+    popc.b32 %r4, %r4;
+    st.global.u32 [%rd1+8], %r4;""")  # fmt: skip
+    for word, line in (("address", "add.u64 %rd2, %rd2, 4;"),
+                       ("store", "st.global.u32 [%rd1+4], %r7;")):  # fmt: skip
+        text = text.replace(word.upper(), line if change == word else "")
+    data[:] = 0
+    launch(text.replace("END", "%p2" if change == "end" else "%p1"), data, max_steps=10_000_000)
+    assert (data[2] == 32) == (change is not None)
+
+
 def test_two_lanes_that_answer_each_other():
     text = kernel("""
     mov.u32 %r3, %tid.x;
