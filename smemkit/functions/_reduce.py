@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 OF_ALL = ("sum", "max", "min")  # operations of the family reduce
 OF_ONE_AXIS = ("argmax", "argmin")
 OWN = (numpy.ndarray, _core.DeviceArray)
+REFUSED_AXIS = "reduce: axis is %.80r; an integer, a tuple of integers or None is needed"
 
 
 def _check_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
@@ -38,12 +39,14 @@ def _check_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
         raise _core.ArgumentTypeError(
             f"reduce: axis is {axis!r}; {op} goes along one axis, or with None over all elements"
         )
+    given = list(axis) if numpy.iterable(axis) else [axis]
     try:
-        asked = [operator.index(one) for one in (axis if numpy.iterable(axis) else (axis,))]
+        asked = [operator.index(one) for one in given]
+        has_truth = any(isinstance(one, bool) for one in given)
     except TypeError as error:
-        raise _core.ArgumentTypeError(
-            f"reduce: axis is {axis!r:.80}; an integer, a tuple of integers or None is needed"
-        ) from error
+        raise _core.ArgumentTypeError(REFUSED_AXIS % (axis,)) from error
+    if has_truth:  # True counts as 1 elsewhere, and is mostly meant for keepdims
+        raise _core.ArgumentTypeError(REFUSED_AXIS % (axis,))
     for one in asked:
         if not -ndim <= one < ndim:
             raise ArgumentIndexError(
@@ -150,6 +153,8 @@ def _check_out(out: Any, shape: tuple[int, ...]) -> Any:
         )
     if tuple(out.shape) != shape:
         raise _core.ShapeError(f"reduce: out has the shape {tuple(out.shape)}, the result {shape}")
+    if isinstance(out, numpy.ndarray) and not out.flags.writeable:
+        raise _core.ArgumentError("reduce: out is read-only")
     return out if not isinstance(out, OWN) or _is_whole(out, range(out.ndim)) else None
 
 
