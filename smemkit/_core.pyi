@@ -713,6 +713,13 @@ def _registry_plan(
     family: str, variant: str, dimensions: Iterable[int], /
 ) -> tuple[tuple[int, int, int], tuple[int, int, int], bool]: ...
 def _explain_choice(family: str, /, *args: Any, **keywords: Any) -> dict[str, Any]: ...
+def _explain_call(
+    family: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+    /,
+) -> dict[str, Any] | None: ...
 def _signature_bind(
     signature: str, family: str, names: Iterable[str], shapes: Iterable[Iterable[int]], /
 ) -> dict[str, int]: ...

@@ -7,7 +7,7 @@ import math
 import os
 from typing import TYPE_CHECKING
 
-from .. import _core
+from .. import _core, functions
 from .._version import __version__
 from ._layout import tabulate, wrap
 
@@ -282,7 +282,8 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     Parameters
     ----------
     function : callable
-        A function of a kernel family: smemkit.gemm, smemkit.reduce, ...
+        A function of a kernel family: smemkit.gemm, smemkit.reduce, ... Of a call that makes
+        several of the family, as a sum over axes that are not neighbours, it is the first one.
     *args, **keywords
         Of the call. device= may also name a card that is not here, as smemkit.card takes it: then
         the answer is for that card.
@@ -300,7 +301,8 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     Raises
     ------
     ArgumentError (ValueError)
-        The function is not one of a family, or makes several calls.
+        The function is not one of a family, or the call takes none of its variants: an order of
+        axes that transpose copies.
     ShapeError (ValueError), ArgumentTypeError (TypeError), BackendError
         As the call itself.
 
@@ -316,14 +318,15 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     (True, 'RTX 3060')
     """
     name = getattr(function, "__name__", "")
-    if name not in _core.families() or function is not getattr(_core, name, None):
+    known = (getattr(_core, name, None), getattr(functions, name, None))
+    if name not in _core.families() or not any(function is one for one in known):
         raise _core.ArgumentError(
-            "explain_choice takes a function of a kernel family that is one call of a kernel, such "
-            f"as smemkit.gemm, not {function!r}"
+            "explain_choice takes a function of a kernel family, such as smemkit.gemm, not "
+            f"{function!r}"
         )
     card = _find_card(keywords.get("device"))
     if card is None:
-        return Choice(_core._explain_choice(name, *args, **keywords))
+        return _ask(name, function, args, keywords)
     from ..predict.planning import plan_for
 
     if keywords.get("backend", "sim") != "sim":
@@ -332,7 +335,19 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
         )
     words = {**keywords, "device": None, "backend": "sim"}
     with plan_for(card):
-        return Choice(_core._explain_choice(name, *args, **words))
+        return _ask(name, function, args, words)
+
+
+def _ask(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Choice:
+    """The choice of the first call of the family that the function makes; it ends there."""
+    facts = _core._explain_call(name, function, args, keywords)
+    if facts is None:
+        raise _core.ArgumentError(
+            f"this call of {name} takes none of its variants, so there is no choice to explain"
+        )
+    return Choice(facts)
 
 
 def _find_card(device: Any) -> Card | None:

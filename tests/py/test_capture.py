@@ -277,7 +277,7 @@ def test_step_budget():
 def test_watch_in_watch():
     def work():
         call_good()
-        with pytest.raises(smemkit.ArgumentError, match="already running in this thread"):
+        with pytest.raises(smemkit.ArgumentError, match="already recorded by profile or predict"):
             watch("check", int)
         call_good()
 

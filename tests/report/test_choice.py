@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import smemkit
+from smemkit import _core
 
 
 def ones(*shape, dtype="float32"):
@@ -76,6 +77,53 @@ def test_families_without_predicted_times():
     assert choice.variant in smemkit.variants("scan") and choice.choice == "sum"
     assert choice[choice.variant].time_us is None
     assert "compared by their speed" in str(choice)
+
+
+CALLS = {
+    "reduce": (ones(4096),),
+    "reduce_axis": (ones(4, 8, 16),),
+    "transpose": (ones(64, 32),),
+    "gather": (ones(64), np.array([3, -1, 2])),
+    "histogram": (ones(4096),),
+    "histogram_weighted": (ones(4096), ones(4096)),
+    "conv2d": (ones(64, 64), ones(3, 3)),
+    "sort": (ones(4096),),
+    "scan": (ones(4096),),
+    "smooth": (ones(4096),),
+}
+
+
+@pytest.mark.parametrize("family", [n for n, f in _core.families().items() if f["signature"]])
+@pytest.mark.parametrize("device", [None, "t4"])
+def test_every_family_says_why(family, device):
+    size = (64, 64) if family == "gemm" else (4096,)
+    call = CALLS.get(family, (ones(*size), ones(*size)))
+    choice = smemkit.explain_choice(getattr(smemkit, family), *call, device=device)
+    assert choice.family == family
+    assert choice.variant in smemkit.variants(family)
+    assert f'auto takes "{choice.variant}"' in " ".join(str(choice).split())
+    assert choice.predicted_for == ("T4" if device else None)
+
+
+def test_functions_that_prepare_a_call_are_explained_by_what_they_call():
+    x = np.ones((64, 32, 16), "float32")
+    assert explain(smemkit.reduce, x, axis=1).dimensions == {"m": 64, "n": 32, "k": 16}
+    assert explain(smemkit.reduce, x, axis=1).family == "reduce_axis"
+    assert explain(smemkit.reduce, x, "mean", keepdims=True).choice == "mean"
+    assert explain(smemkit.reduce, x, axis=(0, 2)).dimensions == {"m": 1, "n": 64, "k": 512}
+    weighted = explain(smemkit.histogram, ones(100), weights=ones(100))
+    assert weighted.family == "histogram_weighted"
+    turned = explain(smemkit.transpose, x, (2, 0, 1)).dimensions
+    assert turned == {"m": 64 * 32, "n": 16}
+    there = smemkit.asarray(ones(100), backend="sim")  # whose extremes are reduced first
+    assert smemkit.explain_choice(smemkit.histogram, there).family == "histogram"
+    large = np.broadcast_to(np.float32(1), (1 << 16, 1 << 14))
+    assert explain(smemkit.transpose, large).dimensions == {"m": 1 << 16, "n": 1 << 14}
+    with pytest.raises(smemkit.ArgumentError, match="takes none of its variants"):
+        explain(smemkit.transpose, ones(2, 3, 4), (2, 1, 0))
+    with pytest.raises(smemkit.ArgumentError, match="axis 3 is out of bounds"):
+        explain(smemkit.reduce, x, axis=3)
+    assert float(smemkit.reduce(x, axis=(0, 1, 2), backend="sim")) == 64 * 32 * 16
 
 
 def test_refusals():

@@ -226,8 +226,11 @@ static PyObject *call_capture(PyObject *module, PyObject *const *arguments, Py_s
         return NULL;
     }
     if (current != NULL) {
-        return smk_error_fail(state, SMK_ARGUMENT, "%s is already running in this thread, and cannot run within itself",
-                              mode_names[current->capture.mode]);
+        return smk_error_fail(state, SMK_ARGUMENT,
+                              "the launches of this thread are already recorded by %s, within which neither it nor "
+                              "another of profile, check and predict can run: give it the function that launches",
+                              current->capture.mode == SMK_CAPTURE_PROFILE ? "profile or predict"
+                                                                           : mode_names[current->capture.mode]);
     }
     if (read_capture(state, arguments, given, &call.capture) < 0) {
         return NULL;

@@ -148,32 +148,7 @@ static int take_call(smk_family_call *call, const char *name, PyObject *const *a
                : 0;
 }
 
-PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
-                            PyObject *keywords)
-{
-    PyObject *result = NULL;
-    call_words words = {NULL};
-    const int again = smk_family_again_run(smk_state_of_module(module), name, arguments, given, keywords, &result);
-    if (again != 0) {
-        return again < 0 ? NULL : result;
-    }
-    smk_family_call call = {.state = smk_state_of_module(module)};
-    if (take_call(&call, name, arguments, given, keywords, &words) == 0) {
-        result = words.devices != NULL ? run_over_devices(&call, words.variant, words.devices, words.backend)
-                                       : run_on_device(&call, words.variant, words.backend, words.device);
-    }
-    if (result != NULL && (smk_family_call_deliver(&call) < 0 || smk_family_call_finish(&call) < 0)) {
-        Py_CLEAR(result);
-    }
-    if (result != NULL && (call.out == NULL || result == call.out) && words.devices == NULL) {
-        smk_family_again_keep(&call, arguments, given, keywords, result);
-    }
-    if (result != NULL && call.out != NULL && call.given[call.inputs] != call.out) {
-        Py_SETREF(result, Py_NewRef(call.given[call.inputs])); /* out of another library, as it was given */
-    }
-    smk_family_call_release(&call);
-    return result;
-}
+/* Explaining ------------------------------------------------------------------------------------- */
 
 static PyObject *explain(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
                          PyObject *keywords)
@@ -196,6 +171,33 @@ static PyObject *explain(PyObject *module, const char *name, PyObject *const *ar
     return result;
 }
 
+/* What a thread wants to know of a function of Python: the choice of the first call of a family that it makes. */
+typedef struct question {
+    const char *family;
+    PyObject *answer; /* NULL: no such call was made yet */
+} question;
+
+static _Thread_local question *asked;
+
+/* Whether the thread asks for this family, or for one that is made of it: reduce_axis for reduce. */
+static bool is_asked(const char *name)
+{
+    const size_t length = asked == NULL ? 0 : strlen(asked->family);
+    return length > 0 && strncmp(name, asked->family, length) == 0 && (name[length] == '\0' || name[length] == '_');
+}
+
+/* Explains the call in place of running it, and ends the function that makes it by an exception. */
+static void answer(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    question *mine = asked;
+    asked = NULL; /* conversions of arguments may run any Python code */
+    mine->answer = explain(module, name, arguments, given, keywords);
+    asked = mine;
+    if (mine->answer != NULL) {
+        PyErr_SetString(PyExc_BaseException, "the choice is explained"); /* which no handler of errors stops */
+    }
+}
+
 static const char explain_choice_doc[] = "_explain_choice(family, /, *args, **keywords)\n--\n\n";
 
 static PyObject *call_explain_choice(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
@@ -210,7 +212,67 @@ static PyObject *call_explain_choice(PyObject *module, PyObject *const *argument
     return explain(module, name, arguments + 1, given - 1, keywords);
 }
 
+static const char explain_call_doc[] = "_explain_call(family, function, args, keywords, /)\n--\n\n";
+
+static PyObject *call_explain_call(PyObject *module, PyObject *arguments)
+{
+    question mine = {NULL, NULL}, *before = asked;
+    PyObject *function = NULL, *tuple = NULL, *words = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "sOO!O!:_explain_call", &mine.family, &function, &PyTuple_Type, &tuple,
+                          &PyDict_Type, &words)) {
+        return NULL;
+    }
+    asked = &mine;
+    PyObject *result = PyObject_Call(function, tuple, words);
+    asked = before;
+    if (mine.answer != NULL) {
+        PyErr_Clear();
+        Py_XDECREF(result);
+        return mine.answer;
+    }
+    if (result == NULL) {
+        return NULL;
+    }
+    Py_DECREF(result);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef smk_family_explain_methods[] = {
     {"_explain_choice", SMK_PY_FUNCTION(call_explain_choice), SMK_PY_FAST, explain_choice_doc},
+    {"_explain_call", call_explain_call, METH_VARARGS, explain_call_doc},
     {NULL, NULL, 0, NULL},
 };
+
+/* Calling ---------------------------------------------------------------------------------------- */
+
+PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
+                            PyObject *keywords)
+{
+    PyObject *result = NULL;
+    call_words words = {NULL};
+    if (is_asked(name)) {
+        answer(module, name, arguments, given, keywords);
+        return NULL;
+    }
+    const int again = smk_family_again_run(smk_state_of_module(module), name, arguments, given, keywords, &result);
+    if (again != 0) {
+        return again < 0 ? NULL : result;
+    }
+    smk_family_call call = {.state = smk_state_of_module(module)};
+    if (take_call(&call, name, arguments, given, keywords, &words) == 0) {
+        result = words.devices != NULL ? run_over_devices(&call, words.variant, words.devices, words.backend)
+                                       : run_on_device(&call, words.variant, words.backend, words.device);
+    }
+    if (result != NULL && (smk_family_call_deliver(&call) < 0 || smk_family_call_finish(&call) < 0)) {
+        Py_CLEAR(result);
+    }
+    if (result != NULL && (call.out == NULL || result == call.out) && words.devices == NULL) {
+        smk_family_again_keep(&call, arguments, given, keywords, result);
+    }
+    if (result != NULL && call.out != NULL && call.given[call.inputs] != call.out) {
+        Py_SETREF(result, Py_NewRef(call.given[call.inputs])); /* out of another library, as it was given */
+    }
+    smk_family_call_release(&call);
+    return result;
+}
