@@ -66,9 +66,9 @@ static bool show_pattern(unsigned char *block, size_t bytes)
     return shown;
 }
 
-static void *map(size_t bytes)
+static void *map(size_t bytes, int flags)
 {
-    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     return block == MAP_FAILED ? NULL : block;
 }
 
@@ -79,13 +79,13 @@ static uintptr_t round_up(const void *address)
 }
 
 /* Maps more than `bytes` and cuts off what lies before and behind the aligned block. */
-static void *map_aligned(size_t bytes)
+static void *map_aligned(size_t bytes, int flags)
 {
     if (bytes == 0 || bytes > SIZE_MAX - 2 * (size_t)HUGE_PAGE_BYTES) {
         return NULL;
     }
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
-    unsigned char *mapped = map(whole + HUGE_PAGE_BYTES);
+    unsigned char *mapped = map(whole + HUGE_PAGE_BYTES, flags);
     if (mapped == NULL) {
         return NULL;
     }
@@ -101,14 +101,29 @@ static void *map_aligned(size_t bytes)
 
 void *smk_pages_allocate(size_t bytes)
 {
-    unsigned char *block = map_aligned(bytes);
+    unsigned char *block = map_aligned(bytes, 0);
     if (block == NULL || show_pattern(block, bytes)) {
         return block;
     }
     /* no such file, or too many pieces for this system; a piece that could not be replaced may be gone */
     (void)munmap(block, bytes);
-    block = map_aligned(bytes);
+    block = map_aligned(bytes, 0);
     return block == NULL ? NULL : memset(block, SMK_PAGES_FILL, bytes);
+}
+
+void *smk_pages_allocate_zeros(size_t bytes)
+{
+    return map_aligned(bytes, MAP_NORESERVE);
+}
+
+void smk_pages_use_huge(void *block, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    (void)madvise(block, bytes, MADV_HUGEPAGE);
+#else
+    (void)block;
+    (void)bytes;
+#endif
 }
 
 void smk_pages_prepare(void *range, size_t bytes)
@@ -117,7 +132,7 @@ void smk_pages_prepare(void *range, size_t bytes)
     unsigned char *first = (unsigned char *)range + (round_up(range) - (uintptr_t)range);
     const size_t before = (size_t)(first - (unsigned char *)range);
     const size_t whole = bytes < before ? 0 : (bytes - before) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-    void *fresh = whole == 0 ? NULL : map(whole);
+    void *fresh = whole == 0 ? NULL : map(whole, 0);
     if (fresh == NULL) {
         return;
     }

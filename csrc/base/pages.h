@@ -17,6 +17,13 @@ enum {
 /* `bytes` of SMK_PAGES_FILL, aligned to a huge page; NULL where there is no memory. */
 void *smk_pages_allocate(size_t bytes);
 
+/* `bytes` of zeros, aligned in the same way, that may be more than the machine has memory; NULL where there is no room
+ * for the addresses. */
+void *smk_pages_allocate_zeros(size_t bytes);
+
+/* Says that a block of zeros is about to be written, most of it: it gets huge pages. */
+void smk_pages_use_huge(void *block, size_t bytes);
+
 /* Prepares a range of a block that the caller is about to overwrite whole: until then its bytes are undefined. Other
  * threads may access the block meanwhile. */
 void smk_pages_prepare(void *range, size_t bytes);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import math
 import re
 import sys
 import time
@@ -18,6 +19,7 @@ import smemkit
 from .. import report
 from ..bench import workloads
 from ..bench.families import find_class
+from ..predict import planning
 from ..report import counts, html
 from ..report.capture import ORDERS
 from . import suite, suite_file
@@ -48,10 +50,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._types import Backend, Order
+    from ..bench.types import DType
     from ._types import Commands
 
     Condition = tuple[str, str, float]  # counter, operator, number
     Setting = str | float | tuple[float, ...]
+
+WIDEST = 8  # bytes of an element as it is drawn
 
 Done = TypeVar("Done", report.Report, report.CheckReport)
 
@@ -353,6 +358,22 @@ def _refuse_settings(function: Callable[..., Any], keywords: Mapping[str, Settin
         raise UsageError(f"--set {name}=...: {function.__name__} {taken}")
 
 
+def make_operands(
+    chosen: CallOptions,
+    shapes: Sequence[tuple[int, ...]],
+    dtype: DType,
+    rng: numpy.random.Generator,
+) -> list[Any]:
+    """Random operands of a family; large ones of a prediction, without values where none matter."""
+    elements = sum(map(math.prod, shapes))
+    if chosen.command == "predict" and elements * dtype.itemsize > planning.LARGE_BYTES:
+        if not find_class(chosen.what).reads_values:
+            return [planning.make_sparse(shape, dtype) for shape in shapes]
+        needed = elements * (WIDEST + 2 * dtype.itemsize)  # drawn, converted, copied
+        planning.demand_memory(f"random operands of --shape {chosen.shape}", needed)
+    return [make_random(rng, dtype, shape) for shape in shapes]
+
+
 def make_family_call(chosen: CallOptions, rng: numpy.random.Generator) -> Call:
     """The call of a family, its operands random."""
     _refuse_options(chosen, chosen.of_a_file, "a .cu or .ptx file")
@@ -367,8 +388,9 @@ def make_family_call(chosen: CallOptions, rng: numpy.random.Generator) -> Call:
     dtype = read_dtype("--dtype", chosen.dtype)
     settings = _read_settings(chosen.set)
     _refuse_settings(getattr(smemkit, family), settings)
+    shapes = [tuple(size[name] for name in operand) for operand in inputs]
     try:
-        arrays = [make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]
+        arrays = make_operands(chosen, shapes, dtype, rng)
         keywords: dict[str, Any] = {"variant": chosen.variant, **settings}
         arrays, keywords = find_class(family).adjust_command(arrays, size, keywords, rng)
     except smemkit.Error:

@@ -1,17 +1,26 @@
-"""Calls on the simulator that are planned for a card: its multiprocessors, its shared memory."""
+"""Calls on the simulator that are planned for a card, and the memory that their arrays take."""
 
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy
 
 from .. import _core
 from .fit import read_capability
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
+    from ..bench.types import DType
     from .cards import Card
+
+LARGE_BYTES = 1 << 28  # arrays that are smaller need no second look
+MEMORY = Path("/proc/meminfo")
+GIB = 2.0**30
 
 
 @contextlib.contextmanager
@@ -24,3 +33,37 @@ def plan_for(card: Card) -> Iterator[None]:
         yield
     finally:
         _core._plan_for(before)
+
+
+def find_free_bytes() -> int:
+    """Memory that arrays can take at present."""
+    limit: int = _core._config()["memory_bytes"]
+    if not MEMORY.exists():
+        return limit
+    words = dict(line.split(":", 1) for line in MEMORY.read_text(encoding="utf-8").splitlines())
+    free = words.get("MemAvailable")
+    return limit if free is None else min(limit, 1024 * int(free.split()[0]))
+
+
+def demand_memory(what: str, needed: float) -> None:
+    """OutOfMemoryError where so many bytes are not free, with the way to do without them."""
+    free = find_free_bytes() if needed > LARGE_BYTES else needed
+    if needed > free:
+        raise _core.OutOfMemoryError(
+            f"{what} take {needed / GIB:.1f} GiB, and {free / GIB:.1f} GiB of memory are free. "
+            "Where the values do not decide what a kernel does, predict arrays that take memory "
+            'only where it writes: smemkit.empty(shape, dtype, backend="sim")'
+        )
+
+
+def check_arrays(values: Iterable[Any]) -> None:
+    """OutOfMemoryError where the simulator has no memory for its copies of NumPy arrays."""
+    arrays = [value for value in values if isinstance(value, numpy.ndarray)]
+    demand_memory("copies of the arrays", sum(array.nbytes for array in arrays))
+
+
+def make_sparse(shape: tuple[int, ...], dtype: DType) -> _core.DeviceArray:
+    """An array of zeros on the simulator, of any size: what no kernel writes takes no memory."""
+    words = {"dtype": dtype, "backend": "sim"}
+    made: _core.DeviceArray = _core._capture("profile", _core.empty, (shape,), words, 1, True)[0]
+    return made

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core, _progress
 from .cards import find_card
-from .planning import plan_for
+from .planning import check_arrays, plan_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,9 @@ def predict(
     function : callable
         A function of smemkit, a RawKernel, or any Python function that launches some.
     *args, **kwargs
-        Of the function. Arrays that it writes are incomplete afterwards.
+        Of the function. Arrays that it writes are incomplete afterwards. The simulator copies those
+        of NumPy; one of smemkit.empty(shape, dtype, backend="sim") takes memory only where a kernel
+        writes, so that large calls whose time does not depend on values are predicted at once.
     device : str or Card
         The card, as smemkit.card takes it.
     cache : {"warm", "cold"}
@@ -63,7 +65,8 @@ def predict(
     ------
     ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) for a card
     that is not in the table and where nothing was launched, BackendError and SharedMemoryError for
-    a launch that the card cannot run, and whatever the call raises.
+    a launch that the card cannot run, OutOfMemoryError (MemoryError) where copies of the arrays do
+    not fit into memory, and whatever the call raises.
 
     Example
     -------
@@ -82,6 +85,7 @@ def predict(
     if cache not in CACHES:
         raise _core.ArgumentError(f"cache is {cache!r}; accepted are 'warm' and 'cold'")
     card = find_card(device)
+    check_arrays((*args, *kwargs.values()))
     number = 0 if blocks is None else blocks
     with _progress.operation("predict"), plan_for(card):
         try:

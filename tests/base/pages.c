@@ -55,6 +55,12 @@ int main(void)
             }
         }
     }
+    unsigned char *zeros = smk_pages_allocate_zeros(BLOCK_BYTES);
+    WANT(zeros != NULL && (uintptr_t)zeros % HUGE_BYTES == 0 && is_filled(zeros, BLOCK_BYTES, 0));
+    zeros[BLOCK_BYTES - 1] = 2;
+    smk_pages_use_huge(zeros, BLOCK_BYTES);
+    WANT(zeros[BLOCK_BYTES - 1] == 2 && is_filled(zeros, BLOCK_BYTES - 1, 0));
+    smk_pages_free(zeros, BLOCK_BYTES);
     WANT(smk_pages_allocate(0) == NULL && smk_pages_allocate(SIZE_MAX) == NULL);
     WANT(smk_pages_allocate(SIZE_MAX - 4096) == NULL && smk_pages_allocate(SIZE_MAX / 2) == NULL);
     smk_pages_free(NULL, 0);

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import smemkit
-from smemkit import _core
+from smemkit.bench import workloads
 
 
 def ones(*shape, dtype="float32"):
@@ -79,26 +79,16 @@ def test_families_without_predicted_times():
     assert "compared by their speed" in str(choice)
 
 
-CALLS = {
-    "reduce": (ones(4096),),
-    "reduce_axis": (ones(4, 8, 16),),
-    "transpose": (ones(64, 32),),
-    "gather": (ones(64), np.array([3, -1, 2])),
-    "histogram": (ones(4096),),
-    "histogram_weighted": (ones(4096), ones(4096)),
-    "conv2d": (ones(64, 64), ones(3, 3)),
-    "sort": (ones(4096),),
-    "scan": (ones(4096),),
-    "smooth": (ones(4096),),
-}
-
-
-@pytest.mark.parametrize("family", [n for n, f in _core.families().items() if f["signature"]])
+@pytest.mark.parametrize("family", workloads.list_families())
 @pytest.mark.parametrize("device", [None, "t4"])
 def test_every_family_says_why(family, device):
-    size = (64, 64) if family == "gemm" else (4096,)
-    call = CALLS.get(family, (ones(*size), ones(*size)))
-    choice = smemkit.explain_choice(getattr(smemkit, family), *call, device=device)
+    rng = np.random.default_rng(1)
+    case = workloads.make_workload(family, 64)
+    sizes = dict(zip(case.read_signature().names, case.shape, strict=True))
+    inputs = list(case.make_inputs(rng))
+    inputs, keywords = case.adjust_command(inputs, sizes, dict(case.keywords), rng)
+    where = {"device": device} if device else {"backend": "sim"}
+    choice = smemkit.explain_choice(getattr(smemkit, family), *inputs, **keywords, **where)
     assert choice.family == family
     assert choice.variant in smemkit.variants(family)
     assert f'auto takes "{choice.variant}"' in " ".join(str(choice).split())

@@ -59,7 +59,7 @@ static smk_status get_memory(smk_memory **present, smk_error *error)
 static smk_status allocate(uint64_t bytes, uint64_t *address, smk_error *error)
 {
     const smk_capture *capture = smk_capture_current();
-    const smk_memory_variable zeros = {.name = {"workspace", sizeof "workspace" - 1}, .bytes = bytes};
+    const smk_memory_variable zeros = {.name = {"workspace", sizeof "workspace" - 1}, .bytes = bytes, .sparse = true};
     smk_memory *present = NULL;
     smk_status status = get_memory(&present, error);
     if (status != SMK_OK) {

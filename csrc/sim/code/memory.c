@@ -79,6 +79,12 @@ uint64_t smk_memory_used(smk_memory *memory)
     return used;
 }
 
+/* Adopted memory is in use already, and of sparse memory nearly nothing is. */
+static uint64_t count_used(const smk_allocation_record *record)
+{
+    return record->adopted || record->sparse ? 0 : record->bytes;
+}
+
 static void free_host(const smk_allocation_record *record)
 {
     if (record->adopted || record->host == NULL) {
@@ -140,7 +146,7 @@ void smk_memory_end_reading(smk_memory *memory, smk_memory_reader *reader, smk_a
     while (memory->freed != NULL && (memory->oldest == NULL || memory->freed->freed_at < memory->oldest->number)) {
         smk_allocation_record *record = memory->freed;
         memory->freed = record->next;
-        memory->used -= record->adopted ? 0 : record->bytes;
+        memory->used -= count_used(record);
         record->next = *dead;
         *dead = record;
     }
@@ -188,7 +194,7 @@ static void retire(smk_memory *memory, smk_allocation_record *record, smk_alloca
     forget_lost_readers(memory);
     end_bare(memory, record, false);
     if (memory->oldest == NULL) {
-        memory->used -= record->adopted ? 0 : record->bytes;
+        memory->used -= count_used(record);
         record->next = *dead;
         *dead = record;
         return;
@@ -299,7 +305,7 @@ static bool insert(smk_memory *memory, smk_allocation_record *record, bool const
 {
     smk_memory_table *table = get_table(memory);
     smk_memory_range *range = record->shared ? &memory->shared : &memory->device;
-    const uint64_t used = record->adopted ? 0 : record->bytes; /* adopted memory is in use already */
+    const uint64_t used = count_used(record);
     if (table == NULL || used > memory->limit - memory->used) {
         return false;
     }
@@ -333,15 +339,17 @@ static bool insert(smk_memory *memory, smk_allocation_record *record, bool const
  * memory. */
 static void allocate_host(smk_allocation_record *made, bool variable)
 {
-    made->paged = !variable && made->bytes >= SMK_PAGES_BYTES_MIN;
+    made->paged = made->bytes >= SMK_PAGES_BYTES_MIN;
     made->bare = !variable && !made->paged && made->bytes >= BARE_BYTES_MIN;
     if (made->bare) {
         made->host = smk_heap_allocate_bare((size_t)made->bytes, 1);
         return;
     }
-    made->host = made->paged
-                     ? smk_pages_allocate((size_t)made->bytes)
-                     : smk_heap_allocate_filled((size_t)made->bytes, 1, variable ? 0 : (unsigned char)FRESH_BYTE);
+    if (made->paged) {
+        made->host = variable ? smk_pages_allocate_zeros((size_t)made->bytes) : smk_pages_allocate((size_t)made->bytes);
+        return;
+    }
+    made->host = smk_heap_allocate_filled((size_t)made->bytes, 1, variable ? 0 : (unsigned char)FRESH_BYTE);
 }
 
 static smk_status fail_allocation(const smk_memory *memory, uint64_t bytes, smk_error *error)
@@ -352,12 +360,13 @@ static smk_status fail_allocation(const smk_memory *memory, uint64_t bytes, smk_
                            bytes, memory->used, memory->limit);
 }
 
-/* `*address` is 0, or the one that the allocation must get. */
-static smk_status allocate(smk_memory *memory, smk_text name, bool constant, bool shared, uint64_t bytes,
-                           uint64_t *address, smk_error *error)
+/* `*address` is 0, or the one that the allocation must get. What the host allocates has no name. */
+static smk_status allocate(smk_memory *memory, const smk_memory_variable *what, uint64_t *address, smk_error *error)
 {
+    const smk_text name = what->name;
+    const uint64_t bytes = what->bytes;
     smk_allocation_record *made = NULL;
-    if (bytes <= memory->limit) { /* the host could promise more memory than it has */
+    if (bytes <= memory->limit || what->sparse) { /* the host could promise more memory than it has */
         made = smk_heap_allocate(1, sizeof *made);
     }
     if (made == NULL) {
@@ -365,16 +374,18 @@ static smk_status allocate(smk_memory *memory, smk_text name, bool constant, boo
     }
     made->address = *address;
     made->bytes = bytes;
-    made->shared = shared;
-    made->initialized = shared || name.length > 0; /* they begin as zeros */
-    memcpy(made->name, name.start, name.length < SMK_MEMORY_NAME_BYTES ? name.length : SMK_MEMORY_NAME_BYTES - 1);
-    if (!shared) {
+    made->shared = what->managed;
+    made->sparse = what->sparse && bytes >= SMK_PAGES_BYTES_MIN;
+    made->initialized = what->managed || name.length > 0; /* they begin as zeros */
+    memcpy(made->name, name.length > 0 ? name.start : "",
+           name.length < SMK_MEMORY_NAME_BYTES ? name.length : SMK_MEMORY_NAME_BYTES - 1);
+    if (!what->managed) {
         allocate_host(made, name.length > 0);
     }
     bool done = false;
-    if (made->host != NULL || shared) {
+    if (made->host != NULL || what->managed) {
         smk_fork_lock_take(&memory->lock);
-        done = insert(memory, made, constant);
+        done = insert(memory, made, what->constant);
         smk_fork_lock_give(&memory->lock);
     }
     if (!done) {
@@ -389,20 +400,20 @@ static smk_status allocate(smk_memory *memory, smk_text name, bool constant, boo
 smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
 {
     uint64_t made = 0;
-    smk_status status = allocate(memory, (smk_text){"", 0}, false, false, bytes, &made, error);
+    smk_status status = allocate(memory, &(smk_memory_variable){.bytes = bytes}, &made, error);
     *address = status == SMK_OK ? made : *address;
     return status;
 }
 
 smk_status smk_memory_allocate_again(smk_memory *memory, uint64_t address, uint64_t bytes, smk_error *error)
 {
-    return allocate(memory, (smk_text){"", 0}, false, false, bytes, &address, error);
+    return allocate(memory, &(smk_memory_variable){.bytes = bytes}, &address, error);
 }
 
 smk_status smk_memory_allocate_shared(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
 {
     uint64_t made = 0;
-    smk_status status = allocate(memory, (smk_text){"", 0}, false, true, bytes, &made, error);
+    smk_status status = allocate(memory, &(smk_memory_variable){.bytes = bytes, .managed = true}, &made, error);
     *address = status == SMK_OK ? made : *address;
     return status;
 }
@@ -411,8 +422,7 @@ smk_status smk_memory_allocate_variable(smk_memory *memory, const smk_memory_var
                                         smk_error *error)
 {
     uint64_t made = 0;
-    smk_status status =
-        allocate(memory, variable->name, variable->constant, variable->managed, variable->bytes, &made, error);
+    smk_status status = allocate(memory, variable, &made, error);
     *address = status == SMK_OK ? made : *address;
     return status;
 }
@@ -569,6 +579,20 @@ static void prepare_pages(smk_memory *memory, const smk_allocation_record *recor
     }
 }
 
+/* Under the lock, before the host fills a record: sparse memory is so no more. False where there is not enough memory. */
+static bool count_sparse(smk_memory *memory, smk_allocation_record *record)
+{
+    if (record->sparse && record->bytes > memory->limit - memory->used) {
+        return false;
+    }
+    memory->used += record->sparse ? record->bytes : 0;
+    if (record->sparse) {
+        smk_pages_use_huge(record->host, (size_t)record->bytes);
+    }
+    record->sparse = false;
+    return true;
+}
+
 static smk_status report_outside(uint64_t address, uint64_t bytes, smk_error *error)
 {
     return smk_status_fail(error, SMK_OUT_OF_BOUNDS,
@@ -600,6 +624,11 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
     }
     smk_fork_lock_take(&memory->lock);
     smk_allocation_record *record = find(memory, address, bytes);
+    if (record != NULL && from != NULL && !count_sparse(memory, record)) {
+        const uint64_t wanted = record->bytes;
+        smk_fork_lock_give(&memory->lock);
+        return fail_allocation(memory, wanted, error);
+    }
     if (record != NULL) {
         end_bare(memory, record, from == NULL || bytes < record->bytes);
         smk_memory_begin_reading(memory, &reader);

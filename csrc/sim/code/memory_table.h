@@ -23,6 +23,7 @@ typedef struct smk_allocation_record {
     bool paged;                         /* `host` is of base/pages.h */
     bool shared;                        /* `host` is mapped at the address of the allocation */
     bool adopted;                       /* `host` belongs to the caller */
+    bool sparse;                        /* few of its pages are ever written, and take memory */
     bool initialized;                   /* all of its bytes have been written */
     uint64_t first;                     /* else that many bytes from the start have, */
     unsigned char *written;             /* and further ones, a bit each; NULL: none */

@@ -71,6 +71,7 @@ typedef struct smk_memory_variable {
     uint64_t bytes;
     bool constant; /* kernels may only read it */
     bool managed;  /* the host finds it at the same address */
+    bool sparse;   /* kernels write little of it: it counts as used once the host writes to it */
 } smk_memory_variable;
 
 /* An allocation of zeros for a variable. Errors: MEMORY. */

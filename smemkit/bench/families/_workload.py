@@ -371,6 +371,8 @@ class Workload:
         """By how much a result of small operands may differ from the oracle's."""
         return 0
 
+    # Whether values decide which addresses a kernel touches, or how often.
+    reads_values: ClassVar[bool] = False
     tied: ClassVar[tuple[str, ...]] = ()  # dimensions that go together
     # Sizes beside the irregular ones of `sizes`.
     more_ragged: ClassVar[tuple[dict[str, int], ...]] = ()

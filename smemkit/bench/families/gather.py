@@ -20,6 +20,7 @@ class Gather(Workload):
     """gather: x[index], the indices in no order or one after the other."""
 
     family = "gather"
+    reads_values = True
     choices = {"order": ("random", "sequential")}
     records = (
         Record(1 << 24, {}, main=True),

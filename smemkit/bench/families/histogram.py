@@ -22,6 +22,7 @@ class Histogram(Bins, Workload):
     """histogram of numbers that are spread evenly over the bins, or of one number."""
 
     family = "histogram"
+    reads_values = True
     choices = {"values": ("uniform", "constant")}
     library, callers = "cub", CUB
     needs_cub = True

@@ -21,6 +21,7 @@ class HistogramWeighted(Bins, Workload):
     """histogram_weighted of numbers that are spread evenly over the bins; sums are exact."""
 
     family = "histogram_weighted"
+    reads_values = True
     records = (Record(1 << 24, {}, main=True), Record(1 << 20, {}))
     sizes = ({"n": 8192, "e": 257, "b": 256}, {"n": 5003, "e": 257, "b": 256})
 

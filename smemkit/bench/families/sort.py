@@ -22,6 +22,7 @@ class Sort(Workload):
     """sort: a row, by one block."""
 
     family = "sort"
+    reads_values = True
     usual_length = 4096
     target_rank = 1
     records = (Record(4096, {}, main=True), *(Record(n, {}) for n in (256, 1024)))
