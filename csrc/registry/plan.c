@@ -13,6 +13,10 @@
 /* A copy of an operand into C order, by prediction: a launch, in microseconds, and bytes a microsecond. */
 static const double COPY_START = 2.6, COPY_PACE = 1.4e6;
 
+/* By so much a kernel must be faster, by slowdowns, than the one that an H200's order takes: what smk_plan_trust keeps. Of
+ * two kernels the predicted times may err by as much, one against the other. */
+static const double TRUST = 1.3;
+
 static bool has_empty_output(const smk_signature *signature, const int64_t *dimensions)
 {
     /* one output with elements needs a launch */
@@ -286,7 +290,30 @@ bool smk_plan_weigh(const smk_request *given, const smk_variant *row, smk_candid
     const double speed = (double)row->speed / slowdown * use * (made->efficiency > 0.0 ? made->efficiency : 1.0);
     candidate->time_us = predict_whole(&request, made);
     candidate->speed = row->speed <= 0 ? 0.0 : candidate->time_us > 0.0 ? 1.0 / candidate->time_us : speed;
+    candidate->speed *= row == request.trusted ? TRUST : 1.0;
     return true;
+}
+
+void smk_plan_trust(smk_request *request)
+{
+    request->trusted = NULL;
+    if (request->machine->slowdown == NULL) {
+        return;
+    }
+    smk_machine machine = *request->machine;
+    machine.slowdown = NULL;
+    smk_request measured = *request;
+    measured.machine = &machine;
+    smk_candidate candidate;
+    double best_speed = 0.0;
+    for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        if (row->speed > 0 && smk_plan_weigh(&measured, row, &candidate) && candidate.refusal.status == SMK_OK &&
+            candidate.speed > best_speed) {
+            request->trusted = row;
+            best_speed = candidate.speed;
+        }
+    }
 }
 
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error)
@@ -296,6 +323,7 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
     smk_error refusal = {0};
     double best_speed = 0.0;
     int refused_speed = 0;
+    smk_plan_trust(request);
     for (size_t i = 0; i < smk_registry_variant_count(); i++) {
         const smk_variant *row = smk_registry_variant(i);
         if (row->speed <= 0 || !smk_plan_weigh(request, row, &candidate)) {

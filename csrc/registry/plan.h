@@ -40,8 +40,9 @@ typedef struct smk_request {
     const char *type;         /* of the first input: "float32", "bits32" */
     size_t item_bytes;        /* of that type */
     const smk_machine *machine;
-    uint64_t workspace_below; /* smk_plan_choose skips plans with as much workspace or more; 0: none */
-    bool repeatable;          /* and those that write a variable of the module, which a CUDA graph cannot repeat */
+    uint64_t workspace_below;   /* smk_plan_choose skips plans with as much workspace or more; 0: none */
+    const smk_variant *trusted; /* what smk_plan_trust has found; NULL: no row is preferred */
+    bool repeatable;            /* and those that write a variable of the module, which a CUDA graph cannot repeat */
 } smk_request;
 
 typedef enum smk_source {
@@ -94,7 +95,9 @@ smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *
  * whose plan has the shortest predicted time, with that of copies and repeats for what it does not take; where plans
  * predict none, the one with the highest speed, over its slowdown on the machine (registry/slowdowns.h), times its plan's
  * efficiency, times the fraction of the multiprocessors that its blocks keep busy. All plans of a family predict a time,
- * or none does. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
+ * or none does. Where the machine has slowdowns, the row that an H200's order takes stays unless another one is faster by
+ * more than predictions err. Fills request->variant and request->trusted. Errors: of the row of the highest speed, where
+ * no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
 
 /* A row that smk_plan_choose weighs. */
@@ -105,6 +108,9 @@ typedef struct smk_candidate {
     double time_us;    /* predicted for all launches, repeats and copies of operands; 0: nothing is predicted */
     double speed;      /* the greatest is taken; 0: never */
 } smk_candidate;
+
+/* Fills request->trusted: of a machine with slowdowns, the row that is the fastest without them. */
+void smk_plan_trust(smk_request *request);
 
 /* Plans a row and judges it. False where the row is of another family, or does not accept the request's type. */
 bool smk_plan_weigh(const smk_request *request, const smk_variant *row, smk_candidate *candidate);

@@ -79,7 +79,8 @@ static PyObject *describe_candidate(const smk_family_call *call, const smk_candi
 /* All rows, and the name of the one that the choice takes. */
 static PyObject *describe_candidates(smk_family_call *call, const smk_variant **taken)
 {
-    const smk_request request = smk_family_plan_request(call);
+    smk_request request = smk_family_plan_request(call);
+    smk_plan_trust(&request);
     PyObject *list = PyList_New(0);
     double best = 0.0;
     for (size_t i = 0; list != NULL && i < smk_registry_variant_count(); i++) {

@@ -361,12 +361,12 @@ static smk_status fail_allocation(const smk_memory *memory, uint64_t bytes, smk_
 }
 
 /* `*address` is 0, or the one that the allocation must get. What the host allocates has no name. */
-static smk_status allocate(smk_memory *memory, const smk_memory_variable *what, uint64_t *address, smk_error *error)
+static smk_status allocate(smk_memory *memory, const smk_memory_variable *wanted, uint64_t *address, smk_error *error)
 {
-    const smk_text name = what->name;
-    const uint64_t bytes = what->bytes;
+    const smk_text name = wanted->name;
+    const uint64_t bytes = wanted->bytes;
     smk_allocation_record *made = NULL;
-    if (bytes <= memory->limit || what->sparse) { /* the host could promise more memory than it has */
+    if (bytes <= memory->limit || wanted->sparse) { /* the host could promise more memory than it has */
         made = smk_heap_allocate(1, sizeof *made);
     }
     if (made == NULL) {
@@ -374,18 +374,18 @@ static smk_status allocate(smk_memory *memory, const smk_memory_variable *what, 
     }
     made->address = *address;
     made->bytes = bytes;
-    made->shared = what->managed;
-    made->sparse = what->sparse && bytes >= SMK_PAGES_BYTES_MIN;
-    made->initialized = what->managed || name.length > 0; /* they begin as zeros */
+    made->shared = wanted->managed;
+    made->sparse = wanted->sparse && bytes >= SMK_PAGES_BYTES_MIN;
+    made->initialized = wanted->managed || name.length > 0; /* they begin as zeros */
     memcpy(made->name, name.length > 0 ? name.start : "",
            name.length < SMK_MEMORY_NAME_BYTES ? name.length : SMK_MEMORY_NAME_BYTES - 1);
-    if (!what->managed) {
+    if (!wanted->managed) {
         allocate_host(made, name.length > 0);
     }
     bool done = false;
-    if (made->host != NULL || what->managed) {
+    if (made->host != NULL || wanted->managed) {
         smk_fork_lock_take(&memory->lock);
-        done = insert(memory, made, what->constant);
+        done = insert(memory, made, wanted->constant);
         smk_fork_lock_give(&memory->lock);
     }
     if (!done) {
