@@ -13,6 +13,7 @@ solving, dropping what is negative, and giving less weight to equations that the
 from __future__ import annotations
 
 import collections
+import functools
 import heapq
 import re
 from dataclasses import dataclass, replace
@@ -137,7 +138,11 @@ def _map(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> ExecutedCod
 def find_kept(text: str) -> tuple[tuple[str, ...], float]:
     """(classes of machine instructions, weight) of a PTX instruction that ptxas keeps."""
     found = OPCODE.match(text)
-    opcode = found[2] if found else ""
+    return _find_kept(found[2]) if found else ((), 0.0)
+
+
+@functools.lru_cache(maxsize=1024)
+def _find_kept(opcode: str) -> tuple[tuple[str, ...], float]:
     for pattern, kinds, weight in KEPT_PATTERNS:
         if pattern.match(opcode):
             return kinds, weight

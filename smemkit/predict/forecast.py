@@ -47,18 +47,6 @@ def find_machine_code(facts: Mapping[str, Any], card: Card) -> tuple[ExecutedCod
         ) from None
 
 
-def find_place(facts: Mapping[str, Any], *names: str) -> str:
-    """The source line with most of the counters, as "tiled.cu:37"."""
-    sums: dict[tuple[str | None, int | None], float] = {}
-    for row in facts["instructions"]:
-        amount = sum(row["counters"].get(name, 0) for name in names)
-        if amount:
-            place = row["file"], row["line"]
-            sums[place] = sums.get(place, 0) + amount
-    file, line = max(sums, key=lambda place: sums[place], default=(None, None))
-    return f"{file}:{line}" if file is not None else ""
-
-
 # Term -> the counters whose greatest line is named.
 PLACES = {
     "issue": ("instructions.warp",),
@@ -79,6 +67,28 @@ PLACES = {
     ),
     "barriers": ("barrier.count",),
 }
+
+
+COUNTED = frozenset(name for names in PLACES.values() for name in names)
+
+
+def find_places(facts: Mapping[str, Any]) -> dict[str, str]:
+    """{term: the source line with most of its counters, as "tiled.cu:37"}, of those in PLACES."""
+    sums: dict[str, dict[tuple[str | None, int | None], float]] = {name: {} for name in COUNTED}
+    for row in facts["instructions"]:
+        place = row["file"], row["line"]
+        for name, amount in row["counters"].items():
+            if amount and name in sums:
+                sums[name][place] = sums[name].get(place, 0) + amount
+    found = {}
+    for term, names in PLACES.items():
+        together: dict[tuple[str | None, int | None], float] = {}
+        for name in names:
+            for place, amount in sums[name].items():
+                together[place] = together.get(place, 0) + amount
+        file, line = max(together, key=lambda place: together[place], default=(None, None))
+        found[term] = f"{file}:{line}" if file is not None else ""
+    return found
 
 
 def find_class_place(executed: ExecutedCode | None, kind: str) -> str:
@@ -190,13 +200,15 @@ def predict_launches(
     time_ms = started + sum(launch.ms for _, launch, *_ in timed)
     _, main, *_ = max(timed, key=lambda row: row[1].ms)
     names = dict.fromkeys(name for _, launch, *_ in timed for name in launch.parts)
+    places: dict[int, dict[str, str]] = {}
     terms = [Term("launch", float(starts), "launches", None, started)]
     gains = {"launch": started}
     for name in names:
         having = [row for row in timed if name in row[1].parts]
         facts, launch, executed, *_ = max(having, key=lambda row: row[1].parts[name])
-        named = PLACES.get(name)
-        place = find_place(facts, *named) if named else find_class_place(executed, name)
+        if name in PLACES and id(facts) not in places:
+            places[id(facts)] = find_places(facts)
+        place = places[id(facts)][name] if name in PLACES else find_class_place(executed, name)
         whole = sum(row[1].parts[name] for row in having)
         amounts = [row[1].amounts[name] for row in having if name in row[1].amounts]
         amount = sum(part.amount for part in amounts) if amounts else None

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..bench.types import DType
     from .cards import Card
 
 LARGE_BYTES = 1 << 28  # arrays that are smaller need no second look
@@ -62,7 +61,7 @@ def check_arrays(values: Iterable[Any]) -> None:
     demand_memory("copies of the arrays", sum(array.nbytes for array in arrays))
 
 
-def make_sparse(shape: tuple[int, ...], dtype: DType) -> _core.DeviceArray:
+def make_sparse(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> _core.DeviceArray:
     """An array of zeros on the simulator, of any size: what no kernel writes takes no memory."""
     words = {"dtype": dtype, "backend": "sim"}
     made: _core.DeviceArray = _core._capture("profile", _core.empty, (shape,), words, 1, True)[0]

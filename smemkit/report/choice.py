@@ -7,7 +7,7 @@ import math
 import os
 from typing import TYPE_CHECKING
 
-from .. import _core, functions
+from .. import _core
 from .._version import __version__
 from ._layout import tabulate, wrap
 
@@ -319,9 +319,10 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     >>> there.variant != "tuned", there.predicted_for
     (True, 'RTX 3060')
     """
-    name = getattr(function, "__name__", "")
-    known = (getattr(_core, name, None), getattr(functions, name, None))
-    if name not in _core.families() or not any(function is one for one in known):
+    from ..predict.ranking import find_family  # slow to import
+
+    name = find_family(function)
+    if name is None:
         raise _core.ArgumentError(
             "explain_choice takes a function of a kernel family, such as smemkit.gemm, not "
             f"{function!r}"
