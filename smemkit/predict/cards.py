@@ -190,9 +190,10 @@ def card(name: str | os.PathLike[str] | Card) -> Card:
     Parameters
     ----------
     name : str, path or Card
-        As people write it: "h200", "RTX 4090", "NVIDIA GeForce RTX 3060 Laptop GPU"; "mine", the
-        card that `smemkit record --card` measured last; the name of such a card, where the table
-        has none of that name; or the .json file that the command wrote.
+        As people write it: "h200", "RTX 4090", "NVIDIA GeForce RTX 3060 Laptop GPU"; words that
+        one of them alone has, as "orin"; "mine", the card that `smemkit record --card` measured
+        last; the name of such a card, where the table has none of that name; or the .json file that
+        the command wrote.
 
     Shapes
     ------
@@ -254,6 +255,13 @@ def same(name: str, owner: str) -> bool:
     return simplify(name) in (simplify(owner), simplify(owner).removeprefix("rtx"))
 
 
+def _find_part(name: str) -> Card | None:
+    """The only card whose name has all these words: "orin", "3060"; None where none or several."""
+    words = name.lower().split()
+    found = [owner for owner in list_cards() if set(words) <= set(owner.lower().split())]
+    return find_card(found[0]) if words and len(found) == 1 else None
+
+
 def _find_own(name: str) -> Card | None:
     """The card of a file, of this computer's owner, or None."""
     if name.endswith(".json"):
@@ -309,6 +317,9 @@ def find_card(name: str | os.PathLike[str] | Card) -> Card:
     found = _find_own(name)
     if found is not None:
         return found
+    part = _find_part(name)
+    if part is not None:
+        return part
     like = name_like(name)
     raise _core.ArgumentError(
         f"the table of cards has no {name!r}; there are {', '.join(list_cards())}. {like}"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BANKED = ("shared.load", "shared.store", "shared.atomic", "async")
 LINE_SECTORS = 4  # of a line of the caches
+WARP = 32
 CONFLICTED = 0.1  # of the wavefronts: fewer conflicts are not worth a word
 
 
@@ -128,6 +129,49 @@ def coalesce(
             lines = min(lines, requests * math.ceil(needed / LINE_SECTORS))
         footprint.append((block, number, *middle, lines, requests, serial, waits))
     return _change(facts, changed, footprint)
+
+
+# Counters of a warp's passes; others are of bytes and lanes, which stay.
+PASSES = ("instructions.warp", "branch.instructions", "branch.divergent")
+BARRIER = ("barrier.count", "instructions.warp", "instructions.thread")
+PASS_UNITS = ("requests", "instructions", "wavefronts", "conflicts")
+
+
+def fill_lanes(facts: Mapping[str, Any], lines: Collection[int] | None) -> dict[str, Any]:
+    """A counted launch whose warps have no idle lanes at some lines of the PTX; None: at all.
+
+    The same lanes do the same work, in as few warps as hold them.
+    """
+    changed: dict[int, dict[str, float]] = {}
+    left: dict[int, float] = {}
+    for number, row in enumerate(facts["instructions"]):
+        counters = row["counters"]
+        passes, lanes = (counters.get(f"instructions.{unit}", 0) for unit in ("warp", "thread"))
+        if (lines is not None and row["ptx_line"] not in lines) or lanes >= WARP * passes:
+            continue
+        left[number] = lanes / (WARP * passes)
+        changed[number] = {
+            name: amount * (1 - left[number])
+            for name, amount in counters.items()
+            if name in PASSES or name.rpartition(".")[2] in PASS_UNITS
+        }
+    footprint = [
+        (block, number, *middle, *(each * left.get(number, 1.0) for each in last))
+        for block, number, *middle, lines_, requests, serial, waits in facts.get("footprint", ())
+        for last in [(lines_, requests, serial, waits)]
+    ]
+    return _change(facts, changed, footprint)
+
+
+def drop_barriers(facts: Mapping[str, Any], places: Collection[Place]) -> dict[str, Any]:
+    """A counted launch whose PTX has no barriers at some source lines: it is compiled anew."""
+    text = facts["ptx"].splitlines()
+    changed: dict[int, Mapping[str, float]] = {}
+    for number, counters in _list_places(facts, places):
+        if counters.get("barrier.count"):
+            text[facts["instructions"][number]["ptx_line"] - 1] = ""
+            changed[number] = {name: counters[name] for name in BARRIER if name in counters}
+    return {**_change(facts, changed), "ptx": "\n".join(text) + "\n"}
 
 
 LOCAL = tuple(f"local.{op}.{unit}" for op in ("load", "store") for unit in ("requests", "sectors"))

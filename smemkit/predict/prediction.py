@@ -56,6 +56,8 @@ class Term:
     time_ms : float
     source : str
         The file and line that ask most of it; "" where there is none.
+    place : str
+        source without its folders.
     meaning : str
 
     Example
@@ -73,6 +75,11 @@ class Term:
     rate: float | None
     time_ms: float
     source: str = ""
+
+    @property
+    def place(self) -> str:
+        """The source without its folders, as it is printed."""
+        return self.source.replace("\\", "/").rpartition("/")[2]
 
     @property
     def meaning(self) -> str:
@@ -211,7 +218,7 @@ class Prediction:
                     write_time(term.time_ms),
                     write_amount(term.amount),
                     term.unit,
-                    term.source,
+                    term.place,
                 )
 
     def __repr__(self) -> str:
@@ -239,7 +246,7 @@ class Prediction:
             width = 100 * term.time_ms / longest
             style = f"width:{width:.1f}%;min-width:2px;height:0.8em;background:#7aa6c2"
             cells = (term.name, write_time(term.time_ms), write_amount(term.amount), term.unit)
-            row = "".join(f"<td>{html.escape(cell)}</td>" for cell in (*cells, term.source))
+            row = "".join(f"<td>{html.escape(cell)}</td>" for cell in (*cells, term.place))
             rows.append(
                 f'<tr title="{html.escape(term.meaning)}">{row}'
                 f'<td style="width:16em"><div style="{style}"></div></td></tr>'

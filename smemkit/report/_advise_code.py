@@ -13,7 +13,7 @@ from .counts import PTX_FILE, add_sums, place_of
 from .what_if import count_crowd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ._captured import Instruction, Place
     from ._kernel import Advice, Evidence, Kernel
@@ -24,6 +24,7 @@ IDLE = 0.2  # share of lanes; guards at edges and single-thread code cost less
 PARTED = 0.02  # share of a kernel's lanes that idle behind a branch
 ALONE = 0.1  # the same where one lane works for its warp, as at the end of a sum
 MOSTLY_IDLE = 0.5  # share of lanes, from which on the kernel as a whole is worth advice
+OTHERWISE = re.compile(r"\s*bra(?:\.uni)?\s+([\w$.]+)\s*;")
 JUMP = re.compile(r"\bbra(?:\.uni)?\s+([\w$.]+)\s*;")
 
 
@@ -42,21 +43,33 @@ def _find_behind(ptx: Sequence[str], number: int) -> tuple[int, int] | None:
     target = min(targets, key=lambda line: abs(line - number))
     if target < number:
         return target, number
+    other = _find_label(ptx, OTHERWISE.match(ptx[number]))
+    target = max([target, *other])  # both ways are branches: the second one leads behind the first
     onward = next((text for text in ptx[target - 2 : number : -1] if JUMP.search(text)), "")
     is_guarded = onward.strip().startswith("@")
     ends = [] if is_guarded else _find_label(ptx, JUMP.search(onward))
     return number, max([target, *ends])
 
 
+def find_behind(
+    ptx: Sequence[str], instructions: Iterable[Instruction], place: Place
+) -> set[int] | None:
+    """The PTX lines behind the branches of a source line that part lanes; None if unknown."""
+    behind: set[int] = set()
+    for facts in instructions:
+        if place_of(facts) == place and facts["counters"].get("branch.divergent"):
+            lines = _find_behind(ptx, facts["ptx_line"])
+            if lines is None:
+                return None
+            behind.update(range(lines[0] + 1, lines[1]))
+    return behind
+
+
 def _count_behind(kernel: Kernel, place: Place) -> tuple[int | None, float | None]:
     """(idle lanes, mean lanes) behind the branches of a line; (None, None) if unknown."""
-    behind: set[int] = set()
-    for facts in kernel.instructions:
-        if place_of(facts) == place and facts["counters"].get("branch.divergent"):
-            lines = _find_behind(kernel.sources.ptx, facts["ptx_line"])
-            if lines is None:
-                return None, None
-            behind.update(range(lines[0] + 1, lines[1]))
+    behind = find_behind(kernel.sources.ptx, kernel.instructions, place)
+    if behind is None:
+        return None, None
     sums = add_sums(
         facts["counters"] for facts in kernel.instructions if facts["ptx_line"] in behind
     )

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from ..predict.forecast import predict_captured
 from ..predict.gains import (
     coalesce,
+    drop_barriers,
+    fill_lanes,
     free_shared_memory,
     merge_atomics,
     remove_conflicts,
     remove_local,
     widen_reads,
 )
+from ..predict.machine_code import find_nvdisasm, find_ptxas
 from ..predict.prediction import write_time
+from ._advise_code import find_behind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,9 +49,25 @@ def cure(facts: Facts, advice: Advice) -> Facts | None:
         return remove_local(facts, advice.lines)
     if advice.kind == "atomic_contention":
         return merge_atomics(facts, advice.lines)
+    if advice.kind == "divergence":
+        return fill_lanes(facts, list_parted(facts, advice))
+    if advice.kind == "redundant_barrier":
+        return drop_barriers(facts, advice.lines[:1]) if has_compiler() else None
     if advice.kind == "occupancy":
         return free_shared_memory(facts) if facts["kernel"] == advice.subject else facts
     return None
+
+
+def has_compiler() -> bool:
+    """Whether the machine code of altered PTX can be made here."""
+    return find_ptxas() is not None and find_nvdisasm() is not None
+
+
+def list_parted(facts: Facts, advice: Advice) -> set[int] | None:
+    """The lines of the PTX whose lanes the advice would fill; None where all are meant."""
+    if "branch.divergent" not in advice.evidence:
+        return None
+    return find_behind(facts["ptx"].splitlines(), facts["instructions"], advice.lines[0]) or None
 
 
 def add_gain(

@@ -46,6 +46,37 @@ def test_a_report_of_all_blocks_and_a_sample_predict_alike(square):
     assert report.time("h200").time_ms == pytest.approx(sampled.time_ms, rel=0.05)
 
 
+def test_places_are_printed_without_their_folders(square):
+    prediction = smemkit.predict(smemkit.transpose, square, variant="naive")
+    term = next(term for term in prediction.terms.values() if term.source)
+    assert term.place == term.source and term.source.startswith("naive.cu:")
+    moved = dataclasses.replace(term, source=f"/home/ada/{term.source}")
+    assert moved.place == term.source
+    other = dataclasses.replace(prediction, terms={**prediction.terms, term.name: moved})
+    assert str(other) == str(prediction)
+    assert "/home/ada" in other.to_dict()["terms"][term.name]["source"]
+
+
+@pytest.mark.parametrize(
+    ("name", "owner"),
+    [
+        ("orin", "Jetson AGX Orin"),
+        ("3060", "RTX 3060"),
+        ("A6000", "RTX A6000"),
+        ("tesla t4", "T4"),
+        ("4090 laptop", "RTX 4090"),
+    ],
+)
+def test_words_that_one_card_alone_has_name_it(name, owner):
+    assert smemkit.card(name).name == owner
+
+
+@pytest.mark.parametrize("name", ["rtx", "", "6000", "H100 PCIe"])
+def test_other_words_name_none(name):
+    with pytest.raises(smemkit.ArgumentError, match="the table of cards has no"):
+        smemkit.card(name)
+
+
 def test_a_card_with_a_lower_clock_takes_longer(square):
     report = smemkit.profile(smemkit.gemm, square, square, variant="tiled", blocks=3)
     card = smemkit.card("NVIDIA GeForce RTX 4090")

@@ -5,6 +5,7 @@ import pickle
 
 import numpy
 import pytest
+from support import disassemble
 
 import smemkit
 from smemkit.predict import gains
@@ -121,13 +122,80 @@ def test_less_shared_memory_lets_more_blocks_stay():
     assert after.occupancy >= before.occupancy and after.time_ms <= before.time_ms
 
 
+ARM = "for (int k = 0; k < 64; k++) v = v * {0}f + {1}f * v * v;"
+PARTED = """
+extern "C" __global__ void parted(const float *x, float *y)
+{{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = x[i];
+    if (({condition}) % 2) {{
+        {first}
+    }} else {{
+        {second}
+    }}
+    y[i] = v;
+}}
+"""
+
+
+@pytest.mark.parametrize("card", ["h200", "t4"])
+def test_lanes_that_stay_together_save_what_the_cured_kernel_saves(card):
+    n = 1 << 20
+    x, y = (smemkit.zeros(n, "float32", backend="sim") for _ in range(2))
+    whole = {}
+    for name, condition in (("lanes", "threadIdx.x"), ("warps", "threadIdx.x / 32")):
+        first, second = ARM.format(1.0001, 0.5), ARM.format(0.999, -0.25)
+        source = PARTED.format(condition=condition, first=first, second=second)
+        kernel = smemkit.RawKernel(source, "parted")
+        whole[name] = kernel.profile((n // 256,), (256,), (x, y), blocks=6)
+    after = whole["warps"].time(card).time_ms
+    before = whole["lanes"].time(card).time_ms
+    assert before > 1.5 * after
+    (advice,) = whole["lanes"].advice
+    assert advice.kind == "divergence" and "this would save" in advice.text
+    (saved,) = (value for name, value in advice.evidence.items() if "saved" in name)
+    assert before - saved == pytest.approx(after, rel=0.1)
+    assert whole["warps"].advice == []
+
+
+BARRIERS = """
+extern "C" __global__ void own(const float *x, float *y)
+{
+    __shared__ float tile[1024];
+    int i = threadIdx.x;
+    float v = x[i];
+    for (int k = 0; k < 64; k++) {
+        tile[i] = v;
+        __syncthreads();
+        v = 0.5f * tile[i] + v;
+    }
+    y[i] = v;
+}
+"""
+
+
+def test_a_barrier_that_is_not_needed_is_taken_out_of_the_machine_code():
+    if not all(disassemble.find_tool(tool) for tool in ("ptxas", "nvdisasm")):
+        pytest.skip("no ptxas and nvdisasm; the extra [test] brings them")
+    x = numpy.ones(1024, "float32")
+    kernel = smemkit.RawKernel(BARRIERS, "own")
+    report = kernel.profile(1, 1024, (x, x.copy()))
+    before = report.time("h200")
+    advice = next(each for each in report.advice if each.kind == "redundant_barrier")
+    saved = advice.evidence["predicted ms saved on H200"]
+    assert 0 < saved < before.time_ms
+    without = smemkit.RawKernel(BARRIERS.replace("__syncthreads();", ""), "own")
+    after = without.profile(1, 1024, (x, x.copy())).time("h200").time_ms
+    assert saved <= 1.1 * (before.time_ms - after)
+
+
 def test_advice_on_something_else_stays_as_it_was():
-    x = numpy.ones(1 << 14, dtype="float32")
-    report = smemkit.profile(smemkit.reduce, x, variant="divergent", blocks=6)
-    before = [advice.text for advice in report.advice if advice.kind == "divergence"]
+    a = numpy.broadcast_to(numpy.float32(1), (256, 256))
+    report = smemkit.profile(smemkit.gemm, a, a, variant="naive", blocks=6)
+    before = [advice.text for advice in report.advice if advice.kind == "global_reuse"]
     report.time("h200")
     assert before
-    assert [advice.text for advice in report.advice if advice.kind == "divergence"] == before
+    assert [advice.text for advice in report.advice if advice.kind == "global_reuse"] == before
 
 
 def test_gains_are_found_when_they_are_read():
