@@ -94,7 +94,7 @@ def test_children_of_a_busy_process():
 
 @pytest.mark.slow
 def test_many_children_of_a_busy_process():
-    fork_children(100)
+    fork_children(40)
 
 
 # The handler forks while the caller's own launch is under way. The child comes back into the middle

@@ -130,7 +130,7 @@ def test_every_kernel_of_the_package(monkeypatch):
         pytest.skip("built without nvcc")
     monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
     seen, modules = set(), {}
-    for family, variant, entry, arch, registers, shared in list_usage():
+    for number, (family, variant, entry, arch, registers, shared) in enumerate(list_usage()):
         facts = smemkit.variants(family)[variant]
         if (family, variant) not in modules:  # a text has entries of all types
             modules[family, variant] = smemkit.RawModule(smemkit.ptx(family, variant))
@@ -146,6 +146,8 @@ def test_every_kernel_of_the_package(monkeypatch):
         ending = rest.split("_")
         if any(rest.startswith(f"{part}_") for part in PARTS.get((family, variant), ())):
             continue  # a kernel beside the one that the names stand for
+        if arch != 90 and number % 7:
+            continue  # a name is looked up alike for each architecture, which takes longest
         choice = ending[0] if len(ending) > 1 else None
         dtype = ending[-1].replace("bits128", "complex128").replace("bits", "uint")
         dtype = dtype.replace("tf32", "float32")  # rounded by the kernel

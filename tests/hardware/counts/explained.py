@@ -25,6 +25,12 @@ CHOSEN = (
     "Compute has wavefronts as if P0 were false in all lanes, so that none reads "
     "(test_chosen_zeros adds them up); sectors are right, and so is all under other predicates"
 )
+LOST = (
+    "the metric of the sectors of copies past the L1 cache, for which Nsight Compute puts code of "
+    "its own into the kernel, loses some: in three runs of one launch 1540, 1396 and 1492. What "
+    "the hardware itself counts on the way from L2 is in every run what is counted here "
+    "(test_sectors_from_l2), also where GUARDED makes the metric wrong"
+)
 POLLED = (
     "the block that draws the last ticket reads another block's part until it is there, and lanes "
     "that wait are served apart from those that need not: how often is the blocks' own timing and "
@@ -40,11 +46,18 @@ SPILLED = (
     "ptxas has too few registers under __launch_bounds__ and keeps some values in local memory; "
     "PTX has no such access"
 )
+PASSED = (
+    "the function that the kernel calls is given a structure, which ptxas passes in local memory: "
+    "PTX writes it by st.param, and only its reads are loads of local memory there; one value more "
+    "is spilled in each call (test_passed_structures adds them up)"
+)
 STRAY = (
-    "1 to 8 wavefronts beyond the rule, another number or none in each run of the same launch "
-    "(stencil_square had none in three runs, then 3 and 1; conv2d_register_float32 1 and none, "
-    "conv2d_shared_float32 none and 1; histogram_lane up to 3 in a hundred, 14 and 15, 28 and 16): "
-    "what disturbs it is no property of the kernel"
+    "some wavefronts beyond the rule, mostly 1 to 8, another number or none in each run of one "
+    "launch (stencil_square had none in three runs, then 3 and 1; conv2d_register_float32 1 and "
+    "none, conv2d_shared_float32 none and 1; histogram_lane up to 3 in a hundred, 14 and 15, 28 "
+    "and 16; gemm_vector_along8_float64 422, 408 and 381 of 65,536, reduce_axis_panel_argmax_int64 "
+    "17 to 22 of 600, gemm_tf32_small_tf32 none on two days and 14 on another): what disturbs it "
+    "is no property of the kernel"
 )
 SUNK = (
     "ptxas sinks the read of an edge that PTX has before the guard i >= n behind it (in SASS the "
@@ -76,22 +89,11 @@ SHUFFLED = (
 
 AXES = {  # reductions along an axis, whose registers ptxas spills
     "panel": ("argmax_float32", "argmin_float32", "max_float32", "min_float32", "sum_float32"),
+    "strip": ("mean_float32", "sum_float32"),
 }
+STRIPS = ("argmax_float32", "argmax_float64", "argmin_float32")
 TENSORS = ("float16", "bfloat16", "int8")
-PANELS = ("argmax_int64", "sum_float32")
-SCANS = ("max_float32", "max_int32", "min_float32", "min_int32", "sum_float32")
-
-
-def list_unsolved():
-    """(kernel, counter) of what nobody has understood yet."""
-    yield from ((f"gemm_tensor_small_{name}", "async.sectors") for name in TENSORS)
-    yield "gemm_tf32_small_tf32", "async.conflicts"
-    yield "gemm_dmma_thin_float64", "async.wavefronts"
-    yield from (("gemm_tuned_narrow_float32", f"local.store.{x}") for x in ("requests", "sectors"))
-    for what in ("wavefronts", "conflicts"):
-        yield "gemm_vector_along8_float64", f"shared.load.{what}"
-        yield from ((f"scan_single_pass_{name}", f"shared.load.{what}") for name in SCANS)
-        yield from ((f"reduce_axis_panel_{name}", f"shared.load.{what}") for name in PANELS)
+LOSING = (*(f"tensor_small_{dtype}" for dtype in TENSORS), "tf32_raw_tf32")
 
 
 EXPLAINED = {
@@ -109,6 +111,8 @@ EXPLAINED = {
             "gemm_double_buffered_float32",
             "conv2d_register_float32",
             "conv2d_register_float64",
+            "histogram_lane_float32",
+            "histogram_lane_int32",
         )
         for op in ("load", "store")
         for what in ("requests", "sectors")
@@ -133,9 +137,13 @@ EXPLAINED = {
         + ("tf32_small_tf32",)
         for what in ("sectors", "wavefronts")
     },
+    ("gemm_tf32_small_tf32", "async.conflicts"): GUARDED,
     **{(f"gemm_tensor_small_{dtype}", "async.wavefronts"): CHOSEN for dtype in TENSORS},
     ("gemm_tf32_raw_tf32", "async.wavefronts"): CHOSEN,
-    **dict.fromkeys(list_unsolved(), UNSOLVED),
+    ("gemm_tuned_narrow_float32", "local.store.requests"): PASSED,
+    ("gemm_tuned_narrow_float32", "local.store.sectors"): PASSED,
+    **{(f"gemm_{kernel}", "async.sectors"): LOST for kernel in LOSING},
+    ("gemm_dmma_thin_float64", "async.wavefronts"): UNSOLVED,
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
     **{
@@ -163,10 +171,15 @@ EXPLAINED = {
             ("histogram_shared_uint8", "shared.atomic"),
             ("histogram_lane_float32", "shared.atomic"),
             ("histogram_lane_int32", "shared.atomic"),
+            ("gemm_tf32_small_tf32", "shared.load"),
+            ("gemm_vector_along8_float64", "shared.load"),
+            ("reduce_axis_panel_argmax_int64", "shared.load"),
             ("stencil_square", "shared.store"),
             *((f"scan_shuffle_{name}", "shared.load") for name in SHUFFLED),
             ("scan_single_pass_small_max_float64", "shared.store"),
+            ("scan_single_pass_small_min_float64", "shared.store"),
             ("scan_single_pass_small_min_int64", "shared.store"),
+            *((f"reduce_axis_strip_{name}", "shared.store") for name in STRIPS),
         )
         for what in ("wavefronts", "conflicts")
     },

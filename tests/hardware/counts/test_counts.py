@@ -20,7 +20,7 @@ import numpy
 import pytest
 from hardware.counts import regenerate_counts
 from hardware.counts.count_cases import CASES
-from hardware.counts.explained import EXPLAINED, ORDER, POLLED, RETRIED, STRAY
+from hardware.counts.explained import CHOSEN, EXPLAINED, LOST, ORDER, POLLED, RETRIED, STRAY
 from sim.check.altered import OF_PART, part_of
 
 import smemkit
@@ -191,10 +191,19 @@ def test_a_kernel_without_a_record_is_named(record):
         hold(new[:1])
 
 
+LAUNCHED = {}  # the kernels of each call that was counted already, in its order
+
+
+def count(row):
+    launches = ncu.count_on_simulator(row)
+    LAUNCHED[row.kernel, row.case] = [counted.kernel for counted in launches]
+    return launches
+
+
 @pytest.mark.parametrize("row", ROWS, ids=ROW_IDS)
 def test_counts_equal_the_record(row, record, calls):
     """Of calls that the record has; the test above names others."""
-    launches = ncu.count_on_simulator(row)
+    launches = count(row)
     assert launches[0].case == row.case
     for counted in launches:
         assert counted.wrong is None
@@ -255,8 +264,10 @@ def test_explained_differences_still_differ(record):
         pairs = [row["counters"].get(counter) for row in rows]
         differ = any(pair and pair["sim"] != pair["ncu"] for pair in pairs)
         reason = EXPLAINED[kernel, counter]
-        # what changes from run to run may be equal in one record and not in the next
-        assert differ or reason in (ORDER, POLLED, RETRIED, STRAY), f"{kernel}: {counter}"
+        # what changes from run to run may be equal in one record and not in the next, and copies
+        # that P0 chooses may all be made in the launches of a record
+        changing = (CHOSEN, LOST, ORDER, POLLED, RETRIED, STRAY)
+        assert differ or reason in changing, f"{kernel}: {counter}"
         assert len(reason) > 20
 
 
@@ -501,8 +512,10 @@ def test_every_kernel_is_compared():
     """
     launched = {}
     for row in ROWS:
-        for counted in ncu.count_on_simulator(row):
-            launched.setdefault(counted.kernel, set()).add(row.case)
+        if (row.kernel, row.case) not in LAUNCHED:
+            count(row)
+        for kernel in LAUNCHED[row.kernel, row.case]:
+            launched.setdefault(kernel, set()).add(row.case)
     for family in smemkit.families():
         least = 2
         if family in workloads.list_families():

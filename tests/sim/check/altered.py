@@ -5,6 +5,7 @@ holds the other text, runs whole calls with it: plans of several launches, works
 """
 
 import contextlib
+import functools
 import importlib.util
 import os
 import pathlib
@@ -49,9 +50,41 @@ def sample_words(sample, variant):
     return {**sample.keywords, **sample.make_out(), "variant": variant, "backend": "sim"}
 
 
+def find_sample(family, dtype, sizes, keywords=None):
+    """A call's operands and what it must give, which many altered texts share."""
+    return make_sample(family, dtype, tuple(sizes.items()), tuple((keywords or {}).items()))
+
+
+@functools.lru_cache(maxsize=32)
+def make_sample(family, dtype, sizes, keywords):
+    random = np.random.RandomState(7)
+    sample = workloads.make_sample(family, dict(sizes), dtype, random, dict(keywords))
+    sample.expect = functools.cache(sample.expect)
+    return sample
+
+
+def list_launched(family, variant, dtype, shapes, keywords=None):
+    """Entries that the package's calls launch on the present simulated machine."""
+    machine, chosen = os.environ.get("SMEMKIT_SM_COUNT"), tuple((keywords or {}).items())
+    calls = (tuple(sizes.items()) for sizes in shapes)
+    launched = (list_of_call(family, variant, dtype, call, chosen, machine) for call in calls)
+    return frozenset().union(*launched)
+
+
+@functools.cache
+def list_of_call(family, variant, dtype, sizes, keywords, machine):
+    sample, call = make_sample(family, dtype, sizes, keywords), getattr(smemkit._core, family)
+    try:
+        report = smemkit.profile(call, *sample.arrays, **sample_words(sample, variant))
+    except smemkit.ArgumentError as error:
+        assert "launched no kernel" in str(error), error
+        return frozenset()
+    return frozenset(launch.kernel for launch in report.launches)
+
+
 def check_call(core, family, variant, dtype, sizes, keywords=None):
     """What check finds in a call on the simulator; nothing where it launches nothing."""
-    sample = workloads.make_sample(family, sizes, dtype, np.random.RandomState(7), keywords)
+    sample = find_sample(family, dtype, sizes, keywords)
     words = sample_words(sample, variant)
     try:
         return smemkit.check(getattr(core, family), *sample.arrays, **words).findings

@@ -60,6 +60,16 @@ def entries_of(text):
     return found
 
 
+def keep_entries(text, spans, entries):
+    """The text without other entries, which take time to read. spans: entries_of the original."""
+    lines, kept, end = text.splitlines(), [], 0
+    for name, (start, stop) in spans.items():
+        if name not in entries:
+            kept += lines[end:start]
+            end = stop
+    return "\n".join([*kept, *lines[end:]]) + "\n"
+
+
 def source_lines(lines):
     """The source line that each line of PTX belongs to; where code was inlined, the caller's."""
     current, out = None, []

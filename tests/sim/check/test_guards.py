@@ -1,12 +1,12 @@
 """Each guard of an access taken out of a kernel, and what becomes of it.
 
-A plain run says the truth, for it stops at an access that is out of bounds: check must find just
-those. What is not out of bounds is told apart by two runs more: one of the kernel as it is, with a
-trap where the guard would close, and a look at the results.
+The kernel as it is, with a trap where the guard would close, tells whether it ever does. Without
+the guard a plain run says the truth, for it stops at an access that is out of bounds: check must
+find just those. What is not out of bounds is told apart by a look at the results.
 
+    open       the guard never closes for these shapes: without it nothing is different
     found      out of bounds, by the plain run and by check
     another    no access is out of bounds, and check finds the race or the unwritten memory
-    open       the guard never closes for these shapes: without it nothing is different
     ending     it ends a loop: without it there is no end
     value      it asks for a value, not for a place: the results are wrong
     spare      it closes, and nothing is wrong without it: in SPARE_GUARDS, with the reason
@@ -25,8 +25,10 @@ from sim.check import mutate
 from sim.check.altered import (
     OF_PART,
     altered,
+    find_sample,
     in_parts,
     keywords_of,
+    list_launched,
     multiprocessors,
     part_of,
     ragged,
@@ -104,9 +106,11 @@ def attempt(work, verify):
 
 def judge(mutant, text, machine, shapes):
     """What sort of guard it was. machine(text) gives run(shape, checked=...) -> attempt's tuple."""
-    kinds, closes = set(), False
+    kinds, plain = set(), []
+    with machine(trap_in_place_of(mutant, text)) as run:
+        if not any(run(shape, checked=False)[1] == "TrapError" for shape in shapes):
+            return "open"
     with machine(mutant.text) as run:
-        plain = []
         for shape in shapes:
             found = run(shape, checked=True)[0]
             plain.append(run(shape, checked=False))
@@ -121,10 +125,6 @@ def judge(mutant, text, machine, shapes):
             kinds |= found
     if kinds:
         return "another"
-    with machine(trap_in_place_of(mutant, text)) as run:
-        closes = any(run(shape, checked=False)[1] == "TrapError" for shape in shapes)
-    if not closes:
-        return "open"
     if any(error == "StepBudgetError" for _, error, _ in plain):
         return "ending"
     return "spare" if all(right for _, _, right in plain) else "value"
@@ -136,11 +136,15 @@ def sort(kernel, mutant, source, sorted_as):
     line = source.splitlines()[mutant.source_line - 1].strip()
     if sorted_as == "spare":
         SPARE[kernel].add(line)
-        spare = SPARE_GUARDS.get(kernel, {}) | SPARE_IN_FAMILY.get(kernel.split("/")[0], {})
-        assert line in spare, (
+        assert line in list_spare(kernel), (
             f"{mutant.label}, {mutant.what}: {line}\nwithout this guard the results are right: "
             "leave it out, or say in tests/sim/check/redundant.py why it stands there"
         )
+
+
+def list_spare(kernel):
+    """{line: reason} of the guards without which nothing is wrong."""
+    return SPARE_GUARDS.get(kernel, {}) | SPARE_IN_FAMILY.get(kernel.split("/")[0], {})
 
 
 def find_outdated(kernel):
@@ -177,21 +181,23 @@ def test_guards_of_counts(name):
     assert not find_outdated(f"counts/{name}")
 
 
-def package_machine(family, variant, dtype, keywords):
-    """Runs whole calls of the package with a text; a shape is its sizes."""
+def package_machine(family, variant, dtype, keywords, spans, shapes):
+    """Runs whole calls of the package with a text; a shape is its sizes.
+
+    spans: the lines of each entry of the original text, of which those that the calls launch stay.
+    """
+    entries = list_launched(family, variant, dtype, shapes, keywords)
 
     @contextlib.contextmanager
     def machine(text):
-        with altered(family, variant, text) as core:
+        with altered(family, variant, mutate.keep_entries(text, spans, entries)) as core:
 
             def spend(steps, of, sample):
                 os.environ["SMEMKIT_MAX_STEPS"] = str(steps)
                 return getattr(of, family)(*sample.arrays, **sample_words(sample, variant))
 
             def run(sizes, checked):
-                sample = workloads.make_sample(
-                    family, sizes, dtype, np.random.RandomState(7), keywords
-                )
+                sample = find_sample(family, dtype, sizes, keywords)
                 key = (family, variant, dtype, str(sizes), str(keywords))
                 budget = find_budget(key, lambda steps: spend(steps, smemkit._core, sample))
                 os.environ["SMEMKIT_MAX_STEPS"] = str(budget)
@@ -208,16 +214,21 @@ def package_machine(family, variant, dtype, keywords):
 def pick(family, variant, text):
     """(mutant, type, keywords) of the first and last type, and the first choice of several.
 
-    Unrolling copies a guard hundreds of times: of the copies a few are taken, first to last.
+    Unrolling copies a guard hundreds of times: of the copies a few are taken, first to last. The
+    last type has the same guards: of those that are not spare one copy is taken, each time another.
     """
     types, lines = smemkit.variants(family)[variant]["dtypes"], collections.defaultdict(list)
+    source, spare = smemkit.source(family, variant).splitlines(), list_spare(f"{family}/{variant}")
     for mutant in mutate.remove_guards(text):
         dtype, keywords = keywords_of(family, variant, mutant.entry)
         if dtype in (types[0], types[-1]) and keywords == workloads.list_choices(family)[0]:
             lines[mutant.entry, mutant.source_line].append((mutant, dtype, keywords))
-    for copies in lines.values():
-        places = np.linspace(0, len(copies) - 1, min(COPIES, len(copies)))
-        yield from (copies[round(place)] for place in places)
+    for number, ((_, line), copies) in enumerate(lines.items()):
+        few = min(COPIES, len(copies))
+        places = [round(place) for place in np.linspace(0, len(copies) - 1, few)]
+        if copies[0][1] != types[0] and source[line - 1].strip() not in spare:
+            places = [places[number % few]]
+        yield from (copies[place] for place in places)
 
 
 @pytest.mark.parametrize("kernel", PACKAGE, ids="/".join)
@@ -226,14 +237,18 @@ def test_guards_of_the_package(kernel):
     text, source = smemkit.ptx(*kernel), smemkit.source(*kernel)
     picked = list(pick(family, variant, text))
     assert picked, "a kernel that takes every shape has guards"
+    spans = mutate.entries_of(text)
     for mutant, dtype, keywords in picked:
-        machine = package_machine(family, variant, dtype, keywords)
         own = OF_PART.get(f"{family}/{variant}", {}).get(part_of(family, variant, mutant.entry))
-        with small_machine(family, variant):
-            found = judge(mutant, text, machine, own or ragged(family)[:5])
-        for count, sizes in in_parts(family, variant, mutant.entry) if found == "open" else ():
-            with multiprocessors(count):
-                found = judge(mutant, text, machine, [sizes])
+        calls = [(small_machine(family, variant), own or ragged(family)[:5])]
+        for count, sizes in in_parts(family, variant, mutant.entry):
+            calls.append((multiprocessors(count), [sizes]))
+        for machine, shapes in calls:
+            with machine:
+                runs = package_machine(family, variant, dtype, keywords, spans, shapes)
+                found = judge(mutant, text, runs, shapes)
+            if found != "open":
+                break
         sort("/".join(kernel), mutant, source, found)
     assert not find_outdated("/".join(kernel))
 

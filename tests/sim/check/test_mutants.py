@@ -20,6 +20,7 @@ from sim.check.altered import (
     check_call,
     in_parts,
     keywords_of,
+    list_launched,
     multiprocessors,
     ragged,
     regular,
@@ -73,7 +74,9 @@ def test_package_barriers(kernel):
     family, variant = kernel
     first = smemkit.variants(family)[variant]["dtypes"][0]
     choices = workloads.list_choices(family)
-    for mutant in mutate.remove_barriers(smemkit.ptx(*kernel)):
+    text = smemkit.ptx(*kernel)
+    spans = mutate.entries_of(text)
+    for mutant in mutate.remove_barriers(text):
         dtype, keywords = keywords_of(family, variant, mutant.entry)
         if len(choices) > MANY and dtype != first and keywords != choices[0]:
             continue  # each type and each choice is enough, not each of both
@@ -82,11 +85,13 @@ def test_package_barriers(kernel):
         calls = [(small_machine(family, variant), sizes) for sizes in shapes]
         for count, sizes in in_parts(family, variant, mutant.entry):
             calls.append((multiprocessors(count), sizes))
-        with altered(family, variant, mutant.text) as core:
-            for machine, sizes in calls:
-                if found & ORDER:
-                    break
-                with machine:
+        for machine, sizes in calls:
+            if found & ORDER:
+                break
+            with machine:
+                launched = list_launched(family, variant, dtype, [sizes], keywords)
+                faulty = mutate.keep_entries(mutant.text, spans, launched)
+                with altered(family, variant, faulty) as core:
                     found |= kinds_of(check_call(core, family, variant, dtype, sizes, keywords))
         judge(mutant, found, CLEAN_WITHOUT_BARRIER, ORDER)
 
