@@ -1,6 +1,6 @@
 """Damaged PTX never crashes, hangs or raises anything but smemkit's own errors.
 
-SMEMKIT_ROBUST_EXAMPLES sets how many damaged texts are tried (default 150); each run draws anew.
+SMEMKIT_ROBUST_EXAMPLES sets how many damaged texts are tried (default 80); each run draws anew.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from support.paths import TESTS
 import smemkit
 from smemkit import _core
 
-EXAMPLES = int(os.environ.get("SMEMKIT_ROBUST_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("SMEMKIT_ROBUST_EXAMPLES", "80"))
 SECONDS_MAX = 10  # of one text: of processors, for a machine that does other things too
 PTX = TESTS / "programs" / "ptx"
 NAMES = sorted(PTX.glob("*.ptx"))  # the short ones; long ones are kept compressed
