@@ -13,7 +13,7 @@ import statistics
 import sys
 from pathlib import Path
 
-import numpy
+from predict.slowdowns import make_arrays
 from predict.table import PAGE, fill
 
 import smemkit
@@ -68,8 +68,7 @@ def choose(case, inputs, out, card, by_predictions):
 def try_call(card, words):
     """A call on a card: what was taken, what is taken, and the predicted time of each variant."""
     case = make_workload(*words)
-    inputs = case.make_inputs(numpy.random.default_rng(1))
-    out = numpy.empty(case.result_shape, case.result_dtype)
+    inputs, out = make_arrays(case)
     usual, able = choose(case, inputs, out, card, by_predictions=False)
     taken, _ = choose(case, inputs, out, card, by_predictions=True)
     times = {}

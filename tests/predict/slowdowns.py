@@ -22,9 +22,10 @@ from support.tables import VARIANTS
 
 import smemkit
 from smemkit import _core
-from smemkit.bench.workloads import complete_shape, make_workload
+from smemkit.bench.workloads import complete_shape, make_workload, numpy_type
 from smemkit.predict.fit import demand_fit, read_capability
 from smemkit.predict.forecast import predict_launches
+from smemkit.predict.planning import make_sparse
 from smemkit.predict.predict_call import BLOCKS
 
 TABLE = Path(__file__).resolve().parents[2] / "csrc" / "registry" / "slowdowns.def"
@@ -91,6 +92,18 @@ def list_rows():
     ]
 
 
+def make_arrays(case):
+    """(operands, result) of a large call, without values and memory where they decide nothing."""
+    if case.reads_values:
+        inputs = case.make_inputs(numpy.random.default_rng(1))
+        return inputs, numpy.empty(case.result_shape, case.result_dtype)
+    signature = case.read_signature()
+    sizes = dict(zip(signature.names, case.shape, strict=True))
+    shapes = [tuple(sizes[name] for name in names) for names in signature.inputs]
+    inputs = tuple(make_sparse(shape, numpy_type(case.dtype)) for shape in shapes)
+    return inputs, make_sparse(case.result_shape, case.result_dtype)
+
+
 class Call:
     """A large call, as a variant makes it."""
 
@@ -105,8 +118,8 @@ class Call:
         stack, shape = shape[:-axes], shape[-axes:]
         parameters = {"precision": "tf32"} if kind == "tf32" else {}
         case = make_workload(family, shape, TYPES.get(kind, kind), parameters)
-        self.inputs = case.make_inputs(numpy.random.default_rng(1))
-        self.words = {**case.keywords, "out": numpy.empty(case.result_shape, case.result_dtype)}
+        self.inputs, out = make_arrays(case)
+        self.words = {**case.keywords, "out": out}
         if stack:
             self.inputs = tuple(numpy.broadcast_to(x, stack + x.shape) for x in self.inputs)
             self.words["out"] = None
