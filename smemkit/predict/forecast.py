@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .executed import map_counts
 from .fit import demand_fit
-from .gains import Gains, is_conflicted, remove_conflicts
+from .gains import EASED, Gains, ease, is_conflicted, remove_conflicts
 from .machine_code import load
 from .model import OWN, time_launch
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .cards import Card
     from .executed import ExecutedCode
@@ -169,20 +170,31 @@ def make_gains(
     card: Card,
     warm: bool,
 ) -> Gains:
-    """The gains, with that of bank conflicts where there are many."""
+    """The gains, with that of bank conflicts where there are many, and those of the limits."""
     conflicted = [row for row in timed if is_conflicted(row[0])]
 
-    def time_conflicts() -> float:
-        """Milliseconds less without bank conflicts."""
+    def time_anew(
+        rows: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]],
+        cure: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        there: Card,
+    ) -> float:
+        """Milliseconds less with other counts, or on another card."""
         saved = 0.0
-        for facts, launch, executed, *_ in conflicted:
+        for facts, launch, executed, *_ in rows:
             registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
-            cured = remove_conflicts(facts)
-            saved += launch.ms - time_launch(cured, card, registers or GUESS, executed, warm).ms
+            saved += launch.ms
+            saved -= time_launch(cure(facts), there, registers or GUESS, executed, warm).ms
         return saved
 
     ordered = dict(sorted(known.items(), key=lambda row: -row[1]))
-    return Gains(ordered, "bank conflicts", time_conflicts if conflicted else None)
+    found = {}
+    if conflicted:
+        found["bank conflicts"] = lambda: time_anew(conflicted, remove_conflicts, card)
+    for limit in dict.fromkeys(launch.limited_by for _, launch, *_ in timed):
+        if limit in EASED:
+            rows = [row for row in timed if row[1].limited_by == limit]
+            found[limit] = functools.partial(time_anew, rows, dict, ease(card, limit))
+    return Gains(ordered, found)
 
 
 def predict_launches(

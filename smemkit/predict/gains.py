@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+
+    from .cards import Card
 
     Place = tuple[str | None, int | None]
 
@@ -18,22 +21,23 @@ CONFLICTED = 0.1  # of the wavefronts: fewer conflicts are not worth a word
 
 
 class Gains(Mapping[str, float]):
-    """Gains, the greatest first; that of other counts, which is timed, is found when it is read.
+    """Gains, the greatest first; those that have to be timed are found when they are read.
 
-    known: those that cost nothing. name, find: the other one, and what times it; find is called
+    known: those that cost nothing. timed: {what: its milliseconds, by a function}; each is called
     once at most.
     """
 
     def __init__(
-        self, known: Mapping[str, float], name: str = "", find: Callable[[], float] | None = None
+        self, known: Mapping[str, float], timed: Mapping[str, Callable[[], float]] | None = None
     ) -> None:
-        self._found, self._name, self._find = dict(known), name, find
+        self._found, self._timed = dict(known), dict(timed or {})
 
     def _complete(self) -> dict[str, float]:
-        if self._find is not None:
-            saved, self._find = self._find(), None
-            made = {**self._found, self._name: saved} if saved > 0 else self._found
-            self._found = dict(sorted(made.items(), key=lambda row: -row[1]))
+        if self._timed:
+            made = {name: find() for name, find in self._timed.items()}
+            self._timed = {}
+            self._found |= {name: saved for name, saved in made.items() if saved > 0}
+            self._found = dict(sorted(self._found.items(), key=lambda row: -row[1]))
         return self._found
 
     def __getitem__(self, name: str) -> float:
@@ -234,6 +238,20 @@ def merge_atomics(facts: Mapping[str, Any], places: Collection[Place]) -> dict[s
             lines, serial = min(lines, requests), min(serial, requests)
         footprint.append((block, number, *middle, lines, requests, serial, waits))
     return _change(facts, changed, footprint)
+
+
+# Limit -> constants of a card, and by how much they change where it no longer limits.
+EASED = {
+    "shared": (("shared_bytes_per_clk",), 1e3),
+    "l1": (("shared_bytes_per_clk", "l1_bytes_per_clk", "lsu_lanes_per_clk"), 1e3),
+    "latency": (("shared_clk", "l1_clk", "l2_clk", "dram_ns", "atomic_clk"), 1e-3),
+}
+
+
+def ease(card: Card, limit: str) -> Card:
+    """A card like this one on which a limit of its multiprocessors is none."""
+    names, factor = EASED[limit]
+    return dataclasses.replace(card, **{name: getattr(card, name) * factor for name in names})
 
 
 def free_shared_memory(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -200,8 +200,21 @@ def test_advice_on_something_else_stays_as_it_was():
 
 def test_gains_are_found_when_they_are_read():
     calls = []
-    found = gains.Gains({"launch": 1.0}, "bank conflicts", lambda: calls.append(1) or 2.0)
+    found = gains.Gains({"launch": 1.0}, {"bank conflicts": lambda: calls.append(1) or 2.0})
     assert not calls and list(found) == ["bank conflicts", "launch"]
     assert found == {"launch": 1.0, "bank conflicts": 2.0} and calls == [1]
     assert pickle.loads(pickle.dumps(found)) == found and calls == [1]
-    assert dict(gains.Gains({"launch": 1.0}, "bank conflicts", lambda: 0.0)) == {"launch": 1.0}
+    assert dict(gains.Gains({"launch": 1.0}, {"bank conflicts": lambda: 0.0})) == {"launch": 1.0}
+
+
+@pytest.mark.parametrize("variant", ["column", "register_1d", "tiled"])
+def test_a_prediction_says_what_its_limit_costs(variant):
+    a = numpy.broadcast_to(numpy.float32(1), (1024, 1024))
+    found = smemkit.predict(smemkit.gemm, a, a, variant=variant, device="t4")
+    limit = found.limited_by
+    assert limit in gains.EASED
+    assert 0.02 * found.time_ms < found.gains[limit] < found.time_ms
+    text = " ".join(str(found).split())
+    assert f"Limited by {limit}: {found.terms[limit].meaning}, most of all at {variant}.cu:" in text
+    first = "bank conflicts" if variant == "column" else limit
+    assert found.advice.startswith(f"without {first} it would take ")
