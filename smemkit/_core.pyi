@@ -797,7 +797,7 @@ def _time_partition(
     lengths: numpy.ndarray[Any, Any],
     blocks: numpy.ndarray[Any, Any],
     counts: tuple[int, int, int, int],
-    clocks: tuple[float, float, float, float, float, float],
+    clocks: tuple[float, ...],
     /,
 ) -> tuple[float, float, list[float]]: ...
 def _plan_for(

@@ -48,9 +48,12 @@ class Card:
         of float32: 0.5 of GeForce cards, 1 of others.
     launch_us : float
         What a launch costs behind another one.
-    block_clk, warp_clk, barrier_clk, barrier_warp_clk : float
-        A multiprocessor starts a block in block_clk clocks, or warp_clk for each of its warps; a
-        barrier takes barrier_clk, and barrier_warp_clk for each warp.
+    block_clk, warp_clk, block_gap_clk : float
+        A multiprocessor starts a block in block_clk clocks, or warp_clk for each of its warps; the
+        place of one that has ended is empty for block_gap_clk.
+    barrier_clk, barrier_warp_clk : float
+        From the last arrival at a barrier until warps go on; it takes a warp in each
+        barrier_warp_clk.
     atomic_clk, fence_clk : float
         Until an atomic on global memory has its result, and until a fence of a warp that has
         stored lets it go on, where nothing else waits.
@@ -96,6 +99,7 @@ class Card:
     launch_us: float
     block_clk: float
     warp_clk: float
+    block_gap_clk: float
     barrier_clk: float
     barrier_warp_clk: float
     atomic_clk: float

@@ -12,7 +12,7 @@ from .executed import map_counts
 from .fit import demand_fit
 from .gains import EASED, Gains, ease, is_conflicted, remove_conflicts
 from .machine_code import load
-from .model import OWN, time_launch
+from .model import OWN, count_atomic_slices, time_launch
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
 
@@ -26,11 +26,24 @@ if TYPE_CHECKING:
 USUAL = 0.15  # of the time: how far a prediction is off where all is known
 # What widens the range, as a share of the time.
 NO_CODE, GUESSED, UNKNOWN_REUSE, NEAR_CACHE, CONTENDED, POWER = 0.35, 0.15, 0.3, 0.25, 0.3, 0.2
-COLD, EXPOSED, MUTUAL = 0.15, 0.15, 0.35
+COLD, EXPOSED, MUTUAL, TEXTURES, SYSTEM = 0.15, 0.15, 0.35, 0.5, 1.0
+LOCAL, SKEWED_MOST, LAST, DIVIDED = 2.0, 3.0, 0.5, 1.5
+UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
+UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
 START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
 NOTED = 0.1  # share of the time from which on that is said
 # Loads by which blocks watch what others write.
 WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)")
+# A fence and an atomic whose result is read: by them a block finds out that it is the last one.
+FENCE = re.compile(r"(?:@\S+\s+)?(?:membar\.(?:gl|sys)|fence\.\w+\.(?:gpu|sys))\b")
+TICKET = re.compile(r"(?:@\S+\s+)?atom\.(?!shared)")
+TURN = re.compile(r"(?:@\S+\s+)?atom\.(?!shared)(?:\w+\.)*inc\b")
+# Whole numbers of 64 bits are divided by a short way where both fit into 32, else by a long one.
+DIVISION = re.compile(r"(?:@\S+\s+)?(?:div|rem)\.[us]64\b")
+DIVISION_SLOTS = 60  # that it takes more or less
+# Calls of what the driver brings along, and reads and writes of the texture unit.
+SYSTEM_CALL = re.compile(r"call\b.*\b(vprintf|malloc|free|__assertfail)\b")
+TEXTURE_ACCESS = re.compile(r"(?:@\S+\s+)?(?:tex|tld4|suld|sust|sured)\b")
 FEW_WATTS = 120.0  # cards below this lower their clock under load
 
 
@@ -106,6 +119,55 @@ def find_class_place(executed: ExecutedCode | None, kind: str) -> str:
     return f"{file}:{line}"
 
 
+def find_imbalance(facts: Mapping[str, Any]) -> float:
+    """How many times as many requests as the mean one counted block makes, at most.
+
+    >>> rows = [(0, 3, False, 0, 8, 1, 1, 1, 10, 0, 1), (9, 3, False, 0, 8, 1, 1, 1, 30, 0, 1)]
+    >>> find_imbalance({"footprint": rows})
+    1.5
+    """
+    sums: dict[int, int] = {}
+    for block, *_, requests, _serial, _waits in facts.get("footprint", ()):
+        sums[block] = sums.get(block, 0) + requests
+    mean = sum(sums.values()) / max(len(sums), 1)
+    return max(sums.values()) / mean if mean > 0 else 1.0
+
+
+def find_divisions(facts: Mapping[str, Any], executed: ExecutedCode) -> float:
+    """The share of issue that divisions may add, whose ways depend on data."""
+    divisions = sum(
+        row["counters"].get("instructions.warp", 0)
+        for row in facts["instructions"]
+        if DIVISION.match(row["ptx"])
+    )
+    return float(DIVISION_SLOTS * divisions / max(executed.issue_slots, 1.0))
+
+
+def note_instructions(facts: Mapping[str, Any]) -> dict[str, float]:
+    """What is not known of instructions that were executed, with its share of the time."""
+    notes = {}
+    kernel, rows = facts["kernel"], [row["ptx"] for row in facts["instructions"]]
+    if any(WATCHING.search(ptx) for ptx in rows):
+        notes[f"how long the blocks of {kernel} wait for what others of them write"] = MUTUAL
+    if any(TEXTURE_ACCESS.match(ptx) for ptx in rows):
+        notes[
+            f"what {kernel} reads and writes through the texture unit: it is not counted, and so "
+            "neither its rate nor the bytes of the caches and of memory are in the time"
+        ] = TEXTURES
+    fenced = any(FENCE.match(ptx) for ptx in rows)
+    if any(TURN.match(ptx) or (fenced and TICKET.match(ptx)) for ptx in rows):
+        notes[
+            f"what the last block of {kernel} does once the others are done: it is not among those "
+            "that are counted"
+        ] = LAST
+    text = facts["ptx"].splitlines()
+    calls = [row["ptx_line"] for row in facts["instructions"] if "call" in row["ptx"]]
+    # the name of what is called stands behind the first line
+    if any(SYSTEM_CALL.search(" ".join(text[line - 1 : line + 2])) for line in calls):
+        notes[f"what printing, or memory that {kernel} asks for, takes"] = SYSTEM
+    return notes
+
+
 def say_unknown(
     timed: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]],
     card: Card,
@@ -146,10 +208,29 @@ def say_unknown(
             ] = NEAR_CACHE
         if launch.limited_by in ("latency", "barriers"):
             notes[f"how latencies grow under load, for which the warps of {kernel} wait"] = EXPOSED
-        if any(WATCHING.search(row["ptx"]) for row in facts["instructions"]):
-            notes[f"how long the blocks of {kernel} wait for what others of them write"] = MUTUAL
+        notes |= note_instructions(facts)
+        if executed is not None and (share := find_divisions(facts, executed)) > NOTED:
+            notes[
+                f"by which of two ways the machine code of {kernel} divides numbers of 64 bits: "
+                "that depends on data"
+            ] = DIVIDED * min(share, 1.0)
+        uneven = find_imbalance(facts)
+        if uneven > UNEVEN and facts["blocks"] < facts["blocks_total"]:
+            share = min((uneven - 1) / max(launch.rounds, 1.0), UNEVEN_MOST)
+            notes[
+                f"how unequal the blocks of {kernel} are: of those that were counted one makes "
+                f"{uneven:.1f} times as many requests as the mean"
+            ] = share
         if "atomics" in launch.parts and launch.limited_by == "atomics":
-            notes["how many atomics meet at one address depends on data"] = CONTENDED
+            notes[
+                "how many atomics meet at one address, or in one part of the L2 cache, depends on "
+                "data"
+            ] = max(CONTENDED, min(count_atomic_slices(facts, card) - 1, SKEWED_MOST))
+        if launch.local.miss:
+            notes[
+                f"which lines of local memory the L1 cache keeps: the threads of {kernel} have "
+                "more of it than fits"
+            ] = LOCAL
     if card.guessed:
         notes[
             f"{len(card.guessed)} constants of this card: no measurement of them was found, and "

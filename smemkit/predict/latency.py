@@ -7,8 +7,9 @@ come. Of several warps that may issue, one of the oldest block does, so that blo
 one computes while another one waits. Instructions of the load/store unit enter a queue of QUEUE
 places. csrc/sim/issue/partition.c simulates it.
 
-Not modelled: misses of the instruction cache, conflicts of register banks. Warps of a block take
-the same path but for branches that only some of them take.
+A block starts its warps one after the other, and a barrier takes them one after the other. Not
+modelled: loops that are larger than the caches of instructions. Warps of a block take the same path
+but for branches that only some of them take.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ class Latencies:
     `barrier`: from the last arrival to the first instruction behind it. `branch`: clocks that a
     branch that is taken holds its warp beyond its stall. `read`: from service until the operands of
     a queued instruction may change.
+    `start`: from the end of a block to the first instruction of that which takes its place.
+    `warp_start`, `arrival`: from one warp of a block, as the partition has them, to the next one:
+    where the block starts, and at a barrier.
     `lines`: of loads that are known better, by their lines in the PTX text.
     """
 
@@ -67,6 +71,9 @@ class Latencies:
     barrier: float
     branch: float = 6.0
     read: float = 8.0
+    start: float = 0.0
+    warp_start: float = 0.0
+    arrival: float = 0.0
     lines: Mapping[int, Answer] = field(default_factory=dict)
 
 
@@ -232,7 +239,8 @@ class _Simulation:
         self.slots = max(1, warps // self.block)
         self.rounds = rounds
         waits = (latencies.branch, latencies.read, latencies.barrier)
-        self.clocks = (float(QUEUE), float(PARTITIONS), float(WINDOW), *waits)
+        blocks = (latencies.start, latencies.warp_start, latencies.arrival)
+        self.clocks = (float(QUEUE), float(PARTITIONS), float(WINDOW), *waits, *blocks)
 
     def run(self, executed: ExecutedCode) -> WarpTimes:
         table = executed.code.steps

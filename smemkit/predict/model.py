@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import _core
+from . import local_memory
 from .issue_steps import QUEUED
-from .latency import Answer, Latencies, LineAccess, time_warps
+from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
 from .ptx_counts import add_waits, count_classes
-from .reuse import SECTOR, Traffic, collect_accesses, find_traffic
+from .reuse import SECTOR, Access, Traffic, collect_accesses, find_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
 
     from .cards import Card
     from .executed import ExecutedCode
+    from .local_memory import LocalTraffic
 
     Triple = tuple[int, int, int]
     Place = tuple[str | None, int | None]
 
 WARP, PARTITIONS = 32, 4
 OWN = "multiprocessor"
+STARTS = "block starts"
 LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
 DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
@@ -78,6 +81,7 @@ class LaunchTime:
     rounds: float
     tail_ms: float
     traffic: Traffic
+    local: LocalTraffic
 
 
 def count_resident(
@@ -140,6 +144,7 @@ class Demand:
     resident: int
     limit: str
     traffic: Traffic
+    local: LocalTraffic
     lonely: bool
 
 
@@ -249,7 +254,9 @@ def find_lines(
     return found
 
 
-def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps: int) -> Latencies:
+def find_latencies(
+    facts: Mapping[str, Any], card: Card, traffic: Traffic, local: LocalTraffic, warps: int
+) -> Latencies:
     """Latencies of a launch on a card."""
     miss = card.l2_clk + traffic.far * (card.dram_clk - card.l2_clk)
     lines: dict[int, Answer] = {}
@@ -260,6 +267,10 @@ def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps
             packets = (access.lines / access.requests - 1) / card.l2_packets_per_clk
             share = access.waits / access.requests
             lines[line] = Answer(card.l1_clk, miss - card.l1_clk + packets, share)
+    if local.miss:
+        for row in facts["instructions"]:
+            if row["counters"].get("local.load.requests"):
+                lines[row["ptx_line"]] = Answer(card.l1_clk, card.l2_clk - card.l1_clk, local.miss)
     return Latencies(
         shared=card.shared_clk,
         global_load=card.l1_clk + traffic.miss * (miss - card.l1_clk),
@@ -274,7 +285,11 @@ def find_latencies(facts: Mapping[str, Any], card: Card, traffic: Traffic, warps
         texture=card.l1_clk,
         special_register=22.0,
         uniform=12.0,
-        barrier=card.barrier_clk + card.barrier_warp_clk * warps,
+        # the other partitions of the multiprocessor have as many warps before the last one
+        barrier=card.barrier_clk + card.barrier_warp_clk * (min(warps, PARTITIONS) - 1),
+        start=card.block_gap_clk,
+        warp_start=PARTITIONS * card.warp_clk,
+        arrival=PARTITIONS * card.barrier_warp_clk,
         lines=lines,
     )
 
@@ -358,12 +373,13 @@ def find_demand(
         for op in ("load", "store", "atomic")
     )
     parts.append(part("l1", looked_up, "wavefronts", 1.0))
-    parts += add_memory(facts, card, traffic, active)
+    local = local_memory.find_traffic(facts, card, resident)
+    parts += add_memory(facts, card, traffic, local, active)
     parts += add_atomics(facts, card, active)
     warps = -(-threads // WARP)
     starts = max(card.block_clk, card.warp_clk * warps)
-    parts.append(part("block starts", blocks, "blocks", 1 / starts))
-    latencies = find_latencies(facts, card, traffic, warps)
+    parts.append(part(STARTS, blocks, "blocks", 1 / starts))
+    latencies = find_latencies(facts, card, traffic, local, warps)
     lone = 0.0
     if executed is None:
         waits, _ = add_waits(
@@ -375,7 +391,7 @@ def find_demand(
                 "matrix.shared": card.shared_clk,
                 "atomic.shared": latencies.atomic_shared,
                 "atomic.global": latencies.atomic_global,
-                "barrier": latencies.barrier,
+                "barrier": card.barrier_clk + card.barrier_warp_clk * warps,
             },
         )
         lone = (waits + DEPENDENT * issued) / (warps * blocks)
@@ -391,11 +407,14 @@ def find_demand(
         resident,
         limit,
         traffic,
+        local,
         total <= card.multiprocessors,
     )
 
 
-def add_memory(facts: Mapping[str, Any], card: Card, traffic: Traffic, active: float) -> list[Part]:
+def add_memory(
+    facts: Mapping[str, Any], card: Card, traffic: Traffic, local: LocalTraffic, active: float
+) -> list[Part]:
     """The parts of the L2 cache and of memory."""
     total = facts["blocks_total"]
     loaded = facts["counters"]["global.load.sectors"] + facts["counters"]["async.sectors"]
@@ -403,7 +422,8 @@ def add_memory(facts: Mapping[str, Any], card: Card, traffic: Traffic, active: f
     rate = min(SM_L2_MOST, card.l2_bytes_per_clk * card.multiprocessors / active)
     packets = traffic.lines * traffic.read / asked  # lines of which the L1 cache lacks a part
     read = max(traffic.read * SECTOR / rate, packets / card.l2_packets_per_clk)
-    stored = partly = 0.0
+    read += local.read * SECTOR / rate
+    stored, partly = 0.0, local.written
     for row in facts["instructions"]:
         sectors = row["counters"].get("global.store.sectors", 0) * total / facts["blocks"]
         if (
@@ -425,7 +445,7 @@ def add_memory(facts: Mapping[str, Any], card: Card, traffic: Traffic, active: f
     share *= 1 - traffic.scattered * (1 - card.dram_random_share)
     dram_rate = card.dram_gbs * share * 1e3 / card.clock_mhz / active
     return [
-        Part("l2", traffic.read * SECTOR, "bytes", rate, read / total),
+        Part("l2", (traffic.read + local.read) * SECTOR, "bytes", rate, read / total),
         Part("l2 stores", stored + partly, "sectors", rates[0], written / total),
         Part("dram", dram, "bytes", dram_rate, dram / total / dram_rate),
     ]
@@ -439,11 +459,7 @@ def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Par
     no more than one in `atomic_next_ns`. Neighbouring lines lie in one part.
     """
     rows = facts["instructions"]
-    accesses = [
-        access
-        for access in collect_accesses(facts.get("footprint", ()))
-        if access.writes and rows[access.instruction]["counters"].get("global.atomic.sectors")
-    ]
+    accesses = list_atomics(facts)
     lanes = sum(row["counters"].get("global.atomic.sectors", 0) for row in rows)
     if not accesses or not lanes:
         return []
@@ -461,12 +477,32 @@ def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Par
             row["counters"]["global.atomic.bytes"], 1
         )
         chain = max(chain, scale * more / max(words, 1e-12))
-    extent = max(max(access.high) - min(access.low) for access in accesses)
-    chunks = max(1.0, extent / ATOMIC_CHUNK)
-    slices = card.atomic_slices * -math.expm1(-chunks / card.atomic_slices)
+    slices = spread_atomics(accesses, card)
     ns = max(ns / max(slices, 1.0), chain)
     clocks = ns * card.clock_mhz / 1e3 / facts["blocks_total"] * active
     return [Part("atomics", amount, "sectors", amount / facts["blocks_total"] / clocks, clocks)]
+
+
+def spread_atomics(accesses: Sequence[Access], card: Card) -> float:
+    """Parts of the L2 cache over which atomics of these accesses are spread, if evenly."""
+    extent = max((max(access.high) - min(access.low) for access in accesses), default=0)
+    chunks = max(1.0, extent / ATOMIC_CHUNK)
+    return card.atomic_slices * -math.expm1(-chunks / card.atomic_slices)
+
+
+def list_atomics(facts: Mapping[str, Any]) -> list[Access]:
+    """The accesses of a launch that are atomics on global memory."""
+    rows = facts["instructions"]
+    return [
+        access
+        for access in collect_accesses(facts.get("footprint", ()))
+        if access.writes and rows[access.instruction]["counters"].get("global.atomic.sectors")
+    ]
+
+
+def count_atomic_slices(facts: Mapping[str, Any], card: Card) -> float:
+    """Parts of the L2 cache that may execute the atomics of a launch: at worst one executes all."""
+    return spread_atomics(list_atomics(facts), card)
 
 
 def is_late(facts: Mapping[str, Any], resident: int) -> bool:
@@ -487,7 +523,7 @@ COMMON = (
     "l2 stores",
     "dram",
     "atomics",
-    "block starts",
+    STARTS,
 )  # parts that serve all multiprocessors
 DECISIVE = 0.7  # of a multiprocessor's time: a part that takes so much of it limits it
 
@@ -500,6 +536,22 @@ class Residents:
     waits: Mapping[str, float]
 
 
+def simulate(demand: Demand, blocks: int, rounds: int) -> WarpTimes:
+    """A partition of a multiprocessor that has so many blocks at once, and as many again."""
+    assert demand.executed is not None
+    per = max(1, round(demand.warps / PARTITIONS))
+    return time_warps(
+        demand.executed,
+        demand.latencies,
+        max(per, -(-demand.warps * blocks // PARTITIONS) // per * per),
+        warps_per_block=per,
+        rounds=rounds,
+        service=demand.service,
+        lines=demand.lines,
+        longest=demand.lonely,
+    )
+
+
 def time_residents(demand: Demand, card: Card, blocks: int, rounds: int) -> Residents:
     """Clocks of a multiprocessor that has so many blocks at once, for one of so many rounds."""
     if not blocks or not rounds:
@@ -509,20 +561,9 @@ def time_residents(demand: Demand, card: Card, blocks: int, rounds: int) -> Resi
         clocks = combine([*own, demand.lone])
         waited = {"load.global": max(0.0, clocks - max(own))}
         return Residents(clocks + card.block_clk / rounds, waited)
-    per = max(1, round(demand.warps / PARTITIONS))
-    warps = max(per, -(-demand.warps * blocks // PARTITIONS) // per * per)
-    times = time_warps(
-        demand.executed,
-        demand.latencies,
-        warps,
-        warps_per_block=per,
-        rounds=rounds,
-        service=demand.service,
-        lines=demand.lines,
-        longest=demand.lonely,
-    )
+    times = simulate(demand, blocks, rounds)
     # The path that is simulated may be longer or shorter than that of the counted warps.
-    passed = demand.executed.issue_slots / demand.executed.warps * warps * rounds
+    passed = demand.executed.issue_slots / demand.executed.warps * times.warps * rounds
     scale = passed / max(times.issued, 1.0)
     scale = max(scale, 1.0) if demand.lonely else scale
     scale /= rounds
@@ -547,11 +588,13 @@ def time_launch(
     late = is_late(facts, demand.resident * multiprocessors)
     common = [part for part in demand.parts if part.name in COMMON]
 
+    starts = next(part.clocks for part in common if part.name == STARTS)
     rest = (total - rounds * full * multiprocessors) / min(multiprocessors, total)
 
     def run(skip: str = "", times: float = rounds, rest: float = rest) -> float:
         """Milliseconds of all rounds, as if the part that is skipped took no time."""
         clocks = 0.0
+        ends = 0.0  # of the last round's blocks, while none of them runs beside them
         for many, own, blocks in ((times, in_full, full), (1.0, in_last, rest)):
             kept = [part for part in common if part.name != skip]
             behind = [part.clocks * blocks for part in kept if late and part.name == "atomics"]
@@ -559,6 +602,9 @@ def time_launch(
             if blocks:
                 together = combine([*others, 0.0 if skip == OWN else own.clocks])
                 clocks += many * (together + sum(behind))
+                ends = min(starts * blocks, own.clocks)
+        if skip not in (STARTS, OWN):
+            clocks += ends
         return clocks / card.clocks_per_ms
 
     share = total / min(multiprocessors, total) / card.clocks_per_ms
@@ -583,6 +629,7 @@ def time_launch(
         rounds=total / (multiprocessors * demand.resident),
         tail_ms=max(0.0, whole - run("", total / (multiprocessors * full), 0)) if rounds else 0.0,
         traffic=demand.traffic,
+        local=demand.local,
     )
 
 

@@ -168,6 +168,9 @@ _MATRIX_RATES = {
 # Of its peak a Hopper reaches so much by products that warps make alone, without wgmma (W. Luo and
 # others, arXiv 2402.13499, measured on an H800); for 10.0 and 10.3 nothing was found.
 _WARP_SHARE = {"90": 0.63, "100": 0.63, "103": 0.63}
+# Products of 8 x 8 x 4 float64 numbers have an A100's rate on a Hopper: 16 clocks each, which
+# Nsight Compute's busy clocks of the pipe on an H200 confirm. The larger shapes are Hopper's own.
+_SMALL_DOUBLE, _SMALL_DOUBLE_SHARE = 8 * 8 * 4, {"90": 0.5}
 _MATRIX_SHAPE = re.compile(r"\.(\d+x\d+x\d+|\d{3,6})(?:\.|$)")
 _SUMMED = ("HMMA", "HGMMA")  # with sums of float32, unless F16 follows the shape
 _FULL_RATE = ("HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC")
@@ -180,7 +183,7 @@ def matrix_clocks(opcode: str, architecture: str, share: float = 1.0) -> float:
     share: of the rate of sums of float32 that the card has.
 
     >>> matrix_clocks("HMMA.16816.F32.BF16", "80"), matrix_clocks("DMMA.884", "90a")
-    (8.0, 8.0)
+    (8.0, 16.0)
     >>> matrix_clocks("HMMA.16816.F32.BF16", "86", 0.5), matrix_clocks("HMMA.16816.F16", "86", 0.5)
     (32.0, 16.0)
     """
@@ -192,6 +195,8 @@ def matrix_clocks(opcode: str, architecture: str, share: float = 1.0) -> float:
     if not products:
         return 1.0
     rate = float(double if word == "DMMA" else eight if word[0] in "IQB" else sixteen)
+    if word == "DMMA" and products <= _SMALL_DOUBLE:
+        rate *= _SMALL_DOUBLE_SHARE.get(key, 1.0)
     if "TF32" in opcode:
         rate = float(tf32)
     if word in _SUMMED and "F16" not in opcode.split(".")[2:3]:

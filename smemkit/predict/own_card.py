@@ -28,6 +28,7 @@ SECTOR, LINE, WARP = 32, 128, 32
 PAIR = 64  # bytes that memory reads at least
 CHUNK = 512  # neighbouring bytes that lie in one part of the L2 cache
 UNITS = (16, 32)  # lanes of loads and stores in a clock that architectures have
+LOOP = 12  # clocks of a pass of the probe of barriers that are not the barrier's own
 WATTS = 300.0  # where nobody tells: a card with enough power for its clock
 
 
@@ -148,7 +149,7 @@ def _derive_issue(found: _Measured) -> Iterator[tuple[str, float]]:
         )
         warp = max((all_ - few) / (1024 / WARP - 1), 0.1)
         yield "barrier_warp_clk", warp
-        yield "barrier_clk", max(few - warp, 1.0)
+        yield "barrier_clk", max(few - LOOP, 1.0)
     for level, quantity in (("l1", "l1_clk"), ("l2", "l2_clk")):
         if f"latency.{level}" in found:
             yield quantity, found.ns(f"latency.{level}") * found.clock_ghz

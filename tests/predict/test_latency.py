@@ -16,7 +16,8 @@ Instruction, Block = machine_code.Instruction, machine_code.Block
 LATENCIES = latency.Latencies(
     **(
         dict.fromkeys(latency.LATENCY_NAMES, 20.0)
-        | {"shared": 30.0, "branch": 0.0, "barrier": 10.0}
+        | dict.fromkeys(("branch", "start", "warp_start", "arrival"), 0.0)
+        | {"shared": 30.0, "barrier": 10.0}
     )
 )
 FREE = dict.fromkeys(("alu", "fma", "imad", "load.shared", "shuffle"), 1.0)
@@ -104,6 +105,34 @@ def test_blocks_are_replaced_when_they_end():
     assert run(code, rounds=3).clocks == 3 * 9.0
 
 
+def test_the_place_of_a_block_stays_empty_for_a_while():
+    code = [step("FADD", 4), step("FADD", 4), EXIT]
+    late = dataclasses.replace(LATENCIES, start=100.0)
+    found = run(code, rounds=3, latencies=late)
+    assert found.clocks == 3 * 9.0 + 2 * 100.0
+    assert found.by_wait["start"] == 200.0
+    # blocks of other places go on meanwhile: the second one of each begins at 4 + 2 * 100
+    both = run(code, warps=2, rounds=2, latencies=late)
+    assert both.clocks == 2 * 10.0 + 100.0 - 1
+
+
+def test_warps_of_a_block_start_one_after_the_other():
+    slow = dataclasses.replace(LATENCIES, warp_start=20.0)
+    found = run([step("FADD", 4), EXIT], warps=3, warps_per_block=3, latencies=slow)
+    assert found.clocks == 2 * 20 + 4 + 1
+    assert run([step("FADD", 4), EXIT], warps=3, latencies=slow).clocks == 4 + 3  # three blocks
+
+
+def test_barriers_take_warps_one_by_one():
+    code = [step("BAR.SYNC"), step("FADD"), EXIT]
+    late = dataclasses.replace(LATENCIES, arrival=8.0)
+    # the first warp is taken at 1, the second at 9, and both are free at 19
+    found = run(code, warps=2, warps_per_block=2, latencies=late)
+    assert found.clocks == 1 + 8 + 10 + 4
+    # those of two blocks do not wait for each other: the second one's are taken at 3 and 11
+    assert run(code, warps=4, warps_per_block=2, latencies=late).clocks == 11 + 10 + 6
+
+
 def test_groups_of_copies_are_waited_for():
     copy, close = step("LDGSTS"), step("LDGDEPBAR")
     wait = step("DEPBAR.LE")._replace(operands="SB0, 0x0")
@@ -185,7 +214,9 @@ def test_a_shortened_loop_has_as_many_trips_as_it_says():
 STEP = [2, 0, 1, 20, 1, 7, 7, 0, 0, 0, 0, 0, 0, 1, 0, 0]  # as issue_steps.COLUMNS
 
 
-def time_partition(rows=(STEP,), first=(0, 1), blocks=(0,), lengths=(1,), counts=(3, 1, 1, 1)):
+def time_partition(
+    rows=(STEP,), first=(0, 1), blocks=(0,), lengths=(1,), counts=(3, 1, 1, 1), more=(0.0, 0.0, 0.0)
+):
     return _core._time_partition(
         np.array(rows, float),
         np.array(first, np.uint32),
@@ -193,7 +224,7 @@ def time_partition(rows=(STEP,), first=(0, 1), blocks=(0,), lengths=(1,), counts
         np.array(lengths, np.uint32),
         np.array(blocks, np.uint32),
         counts,
-        (8.0, 4.0, 3.0, 0.0, 8.0, 10.0),
+        (8.0, 4.0, 3.0, 0.0, 8.0, 10.0, *more),
     )
 
 
@@ -218,6 +249,8 @@ def test_the_simulation_refuses_what_does_not_fit():
         {"rows": replace_step(wait_mask=-1)},
         {"rows": replace_step(latency=float("nan"))},
         {"rows": [STEP[:-1]]},
+        {"more": (-1.0, 0.0, 0.0)},
+        {"more": (0.0, float("inf"), 0.0)},
     ):
         with pytest.raises(smemkit.ArgumentError):
             time_partition(**wrong)

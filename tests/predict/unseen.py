@@ -164,7 +164,142 @@ def box9():
     return (n // 32, n // 16), (32, 16), [*arrays, numpy.int32(n), numpy.int32(n)], 0
 
 
+@case
+def saxpy():
+    n = 1 << 24
+    return (
+        (n // 256,),
+        (256,),
+        [make_random(n), make_random(n), numpy.float32(3), numpy.int32(n)],
+        0,
+    )
+
+
+@case
+def saxpy_small():
+    n = 1 << 12
+    return (
+        (n // 256,),
+        (256,),
+        [make_random(n), make_random(n), numpy.float32(3), numpy.int32(n)],
+        0,
+    )
+
+
+@case
+def many_blocks():
+    n = 1 << 26
+    arrays = make_random(n, numpy.uint32), numpy.empty(n, numpy.uint32)
+    return (n // 32,), (32,), [*arrays, numpy.uint32(n)], 0
+
+
+@case
+def one_block_scan():
+    n = 1 << 18
+    return (1,), (1024,), [make_random(n), numpy.empty(n, numpy.float32), numpy.int32(n)], 0
+
+
+@case
+def tree_max():
+    n = 1 << 24
+    return (n // 1024,), (1024,), [make_random(n), numpy.empty(n // 1024, numpy.float32)], 0
+
+
+@case
+def sparse_rows():
+    rows, each = 1 << 18, 16
+    random = numpy.random.RandomState(11)
+    first = numpy.zeros(rows + 1, numpy.int32)
+    first[1:] = numpy.cumsum(random.randint(1, 2 * each, rows))
+    columns = random.randint(0, rows, first[-1]).astype(numpy.int32)
+    arrays = first, columns, make_random(len(columns)), make_random(rows)
+    return (
+        (rows // 128,),
+        (128,),
+        [*arrays, numpy.empty(rows, numpy.float32), numpy.int32(rows)],
+        0,
+    )
+
+
+@case
+def bodies():
+    n = 1 << 15
+    return (n // 256,), (256,), [make_random(4 * n), numpy.empty(4 * n, "f4"), numpy.int32(n)], 0
+
+
+@case
+def matmul_banks():
+    n = 1024
+    arrays = make_random(n * n), make_random(n * n), numpy.empty(n * n, numpy.float32)
+    return (n // 32, n // 32), (32, 32), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def jacobi_double():
+    n = 4096
+    arrays = make_random(n * n, numpy.float64), numpy.empty(n * n, numpy.float64)
+    return (n // 32, n // 8), (32, 8), [*arrays, numpy.int32(n), numpy.int32(n)], 0
+
+
+@case
+def wmma_tiles():
+    n = 2048
+    arrays = make_random(n * n, "f2"), make_random(n * n, "f2"), numpy.empty(n * n, numpy.float32)
+    return (n // 64, n // 64), (128,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def turned_image():
+    n = 4096
+    image = make_random(n * n).reshape(n, n)
+    texture = functools.partial(smemkit.Texture, image, filter="linear")
+    size = numpy.int32(n), numpy.int32(n)
+    angle = numpy.float32(0.8), numpy.float32(0.6)
+    out = numpy.empty(n * n, numpy.float32)
+    return (n // 32, n // 8), (32, 8), [texture, out, *size, *angle], 0
+
+
+@case
+def printing():
+    n = 1 << 22
+    return (n // 256,), (256,), [make_random(n), numpy.empty(n, numpy.float32), numpy.int32(n)], 0
+
+
+@case
+def count_skewed():
+    n = 1 << 20
+    arrays = make_random(n, numpy.uint32), numpy.zeros(4096, numpy.uint32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def local_tables():
+    n = 1 << 20
+    arrays = make_random(n, numpy.uint32), numpy.empty(n, numpy.uint32)
+    return (n // 128,), (128,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def sort_rows():
+    rows = 4096
+    return (rows,), (512,), [make_random(rows * 1024)], 0
+
+
+@case
+def remainders():
+    n = 1 << 20
+    arrays = make_random(n, numpy.uint32), numpy.empty(n, numpy.uint32)
+    return (n // 256,), (256,), [*arrays, numpy.uint32(1000003), numpy.int32(n)], 0
+
+
 # ------------------------------------------------------------------------------------------------
+
+
+def place(argument, backend):
+    """An argument of a case on a machine: arrays are copied, textures are made."""
+    if isinstance(argument, numpy.ndarray):
+        return smemkit.asarray(argument, backend=backend)
+    return argument(backend=backend) if isinstance(argument, functools.partial) else argument
 
 
 def measure(seconds):
@@ -172,10 +307,7 @@ def measure(seconds):
     watch, rows = Stopwatch(seconds), []
     for name, make in CASES.items():
         grid, block, arguments, shared = make()
-        placed = [
-            smemkit.asarray(each, backend="cuda") if isinstance(each, numpy.ndarray) else each
-            for each in arguments
-        ]
+        placed = [place(each, "cuda") for each in arguments]
         kernel = load(name)
         call = functools.partial(kernel, grid, block, placed, shared_mem=shared, backend="cuda")
         call()
@@ -191,9 +323,12 @@ def measure(seconds):
 def predict(name, device="h200"):
     """The prediction of a case."""
     grid, block, arguments, shared = CASES[name]()
+    placed = [
+        place(each, "sim") if isinstance(each, functools.partial) else each for each in arguments
+    ]
     kernel = load(name)
     return smemkit.predict(
-        lambda: kernel(grid, block, arguments, shared_mem=shared, backend="sim"), device=device
+        lambda: kernel(grid, block, placed, shared_mem=shared, backend="sim"), device=device
     )
 
 

@@ -145,10 +145,10 @@ static PyObject *call_time(PyObject *module, PyObject *arguments)
     Py_buffer *buffer = query.buffer;
     smk_error error = {0};
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*(IIII)(dddddd):_time_partition", &buffer[STEPS], &buffer[FIRST],
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*(IIII)(ddddddddd):_time_partition", &buffer[STEPS], &buffer[FIRST],
                           &buffer[PHASES], &buffer[LENGTHS], &buffer[BLOCKS], &work->kinds, &work->slots, &work->block,
                           &work->rounds, &work->queue, &work->partitions, &work->window, &work->branch, &work->read,
-                          &work->barrier)) {
+                          &work->barrier, &work->start, &work->warp_start, &work->arrival)) {
         return NULL;
     }
     smk_status status = read_work(&query, &error);

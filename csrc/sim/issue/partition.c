@@ -70,6 +70,7 @@ typedef struct partition {
     uint32_t *alive, *arrived_count; /* of each slot: its warps, and those at the barrier */
     uint32_t *arrived;               /* warps at the barrier in the order in which they came, as `warps` */
     uint64_t number, started;
+    double *latest;   /* when the barrier of each slot took its last warp */
     uint64_t left;    /* blocks that have not started */
     double even, odd; /* when the banks of the registers have been read */
     double *lost;
@@ -168,7 +169,7 @@ static void start_block(partition *part, uint32_t slot, double now)
         self->open = 0.0;
         self->groups.first = self->groups.count = 0;
         memcpy(self->missed, part->first_missed, part->missing_count * sizeof *self->missed);
-        push_warp(part, i, now);
+        push_warp(part, i, now + (i - slot * size) * part->work->warp_start);
     }
 }
 
@@ -219,7 +220,7 @@ static void leave(partition *part, uint32_t slot, double now)
         open_barrier(part, slot);
     } else if (part->left > 0) {
         part->left--;
-        start_block(part, slot, now + 1.0);
+        start_block(part, slot, now + 1.0 + part->work->start);
     }
 }
 
@@ -310,7 +311,9 @@ static smk_status execute(partition *part, uint32_t index, double now, smk_error
     self->cause = get_other_cause(part, SMK_PARTITION_ON_STALL);
     smk_status status = handle_group(self, step, &ready, error);
     if (step->is_barrier) {
-        self->since = ready;
+        const bool alone = part->arrived_count[self->slot] == 0;
+        double *latest = &part->latest[self->slot];
+        self->since = *latest = alone ? ready : fmax(ready, *latest + part->work->arrival);
         part->arrived[self->slot * part->work->block + part->arrived_count[self->slot]++] = index;
         open_barrier(part, self->slot);
     } else if (self->at < self->length) {
@@ -435,6 +438,12 @@ static smk_status check_work(const smk_partition_work *work, smk_error *error)
     for (uint32_t i = 0; status == SMK_OK && i < work->first[work->blocks]; i++) {
         status = check_step(work, &work->steps[i], error);
     }
+    const double clocks[] = {work->start, work->warp_start, work->arrival};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks && status == SMK_OK; i++) {
+        if (!isfinite(clocks[i]) || clocks[i] < 0.0) {
+            status = smk_status_fail(error, SMK_ARGUMENT, "a partition has the number %g", clocks[i]);
+        }
+    }
     if (status == SMK_OK && (work->path_count == 0 || work->slots == 0 || work->block == 0 || work->rounds == 0 ||
                              (uint64_t)work->slots * work->block > SMK_PARTITION_WARPS_MAX)) {
         status = smk_status_fail(error, SMK_ARGUMENT, "a partition has %u slots of %u warps, and %u paths", work->slots,
@@ -525,6 +534,7 @@ static smk_status prepare(partition *part, smk_error *error)
     part->alive = allocate(part, &good, work->slots, sizeof *part->alive);
     part->arrived_count = allocate(part, &good, work->slots, sizeof *part->arrived_count);
     part->arrived = allocate(part, &good, warps, sizeof *part->arrived);
+    part->latest = allocate(part, &good, work->slots, sizeof *part->latest);
     if (good) {
         copy_steps(part);
     }

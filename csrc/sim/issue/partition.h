@@ -81,6 +81,9 @@ typedef struct smk_partition_work {
     double branch;     /* that a branch that is taken holds its warp beyond its stall */
     double read;       /* from service until operands may change */
     double barrier;    /* from the last arrival to the first instruction behind a barrier */
+    double start;      /* from the end of a block to the first instruction of that which takes its slot */
+    double warp_start; /* from the start of a warp of a block to that of the next one */
+    double arrival;    /* from one warp of a block that a barrier takes to the next one */
 } smk_partition_work;
 
 typedef struct smk_partition_times {
