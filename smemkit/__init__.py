@@ -115,8 +115,8 @@ Limits
 - PTX that the simulator does not know is refused, with its line and that of your source, never
   skipped. It does not execute:
 
-  - clusters of blocks (this_cluster, __cluster_dims__, distributed shared memory): hand the data
-    over in global memory, from one launch to the next
+  - clusters of several blocks (__cluster_dims__, distributed shared memory): hand the data over in
+    global memory, from one launch to the next
   - matrix products of a warp group (wgmma) and of sm_100 (tcgen05): compile the kernel's path for
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:

@@ -134,7 +134,11 @@ static smk_status parse_special_vector(smk_parser *parser, const smk_token *name
     } vectors[] = {{"%tid", SMK_SPECIAL_TID_X},
                    {"%ntid", SMK_SPECIAL_NTID_X},
                    {"%ctaid", SMK_SPECIAL_CTAID_X},
-                   {"%nctaid", SMK_SPECIAL_NCTAID_X}};
+                   {"%nctaid", SMK_SPECIAL_NCTAID_X},
+                   {"%clusterid", SMK_SPECIAL_CLUSTERID_X},
+                   {"%nclusterid", SMK_SPECIAL_NCLUSTERID_X},
+                   {"%cluster_ctaid", SMK_SPECIAL_CLUSTER_CTAID_X},
+                   {"%cluster_nctaid", SMK_SPECIAL_CLUSTER_NCTAID_X}};
     smk_operand elements[4] = {{.kind = SMK_OPERAND_SPECIAL},
                                {.kind = SMK_OPERAND_SPECIAL},
                                {.kind = SMK_OPERAND_SPECIAL},

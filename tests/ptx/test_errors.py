@@ -177,7 +177,7 @@ FAULTS = [
     ("«shfl».up.b32 r, s, 1, 0;", UNSUPPORTED),
     ("«suq.channel_order.b32» r, [d];", UNSUPPORTED),
     ("cvt.rn.satfinite«.s2f6x2».f32 h, f, f;", UNSUPPORTED),
-    ("mov.u32 r, «%cluster_ctarank»;", UNSUPPORTED),
+    ("mov.pred p, «%is_explicit_cluster»;", UNSUPPORTED),
     ("«ld».global.v8.b8 {h, h, h, h, h, h, h, h}, [d];", UNSUPPORTED),
 ]
 

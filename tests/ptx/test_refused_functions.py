@@ -20,8 +20,8 @@ REFUSED = {
         "'multimem' is not supported: the simulator does not",
     ),
     "inside a list": (
-        "{ .reg .b32 r; mov.b64 {r, %clusterid.x}, 1; }",
-        "'%clusterid.x' is not supported",
+        "{ .reg .b32 r; mov.b64 {r, %current_graph_exec}, 1; }",
+        "'%current_graph_exec' is not supported",
     ),
     "unknown opcode": (
         "{ { frobnicate.u32 {a, b}, 3; } ret; }",

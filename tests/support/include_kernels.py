@@ -289,7 +289,6 @@ y[i] = x[i]; cooperative_groups::this_grid().sync();
 auto cluster = cooperative_groups::this_cluster(); cluster.sync(); y[i] = cluster.block_rank();
 """,
         lambda x: spread(0),
-        refused="cluster",
     ),
     "cub": Kernel(
         "cub/cub.cuh",

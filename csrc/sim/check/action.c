@@ -255,7 +255,8 @@ static bool repeats(const context *c)
 static bool is_named(const smk_instruction *barrier)
 {
     const smk_operand *number = &barrier->operands[0];
-    return barrier->operand_count > 1 || number->kind != SMK_OPERAND_IMMEDIATE || number->bits != 0;
+    return barrier->operand_count > 1 ||
+           (barrier->operand_count == 1 && (number->kind != SMK_OPERAND_IMMEDIATE || number->bits != 0));
 }
 
 /* Is the first side an access from dynamic shared memory on? */

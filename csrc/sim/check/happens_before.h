@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SMK_HAPPENS_BEFORE_WARPS = SMK_CLOCK_WARPS, SMK_HAPPENS_BEFORE_BARRIERS = 16 };
+enum { SMK_HAPPENS_BEFORE_WARPS = SMK_CLOCK_WARPS, SMK_HAPPENS_BEFORE_BARRIERS = 17 };
 
 /* Clocks of a lane, or of all lanes that have arrived at a barrier. A released clock includes the lane's own
  * operations up to the time beside it. */

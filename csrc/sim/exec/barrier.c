@@ -82,10 +82,12 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
         (void)fail_divergent(warp, op, mask, control->live & ~mask);
         return NULL;
     }
-    if (!uniform_value(warp, op->a, mask, &number) || number >= SMK_BLOCK_BARRIERS) {
+    if (op->element == SMK_BARRIER_CLUSTER) {
+        number = SMK_BLOCK_CLUSTER_BARRIER;
+    } else if (!uniform_value(warp, op->a, mask, &number) || number >= SMK_BLOCK_CLUSTER_BARRIER) {
         (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
                             "the barrier's number is %u in lane 0; it must be the same in all lanes and below %d",
-                            number, SMK_BLOCK_BARRIERS);
+                            number, SMK_BLOCK_CLUSTER_BARRIER);
         return NULL;
     }
     if (op->u.immediate != 0 &&
@@ -169,7 +171,7 @@ static const smk_operation *run_wait(smk_warp *warp, const smk_operation *op)
     if (must_park(warp, mask)) {
         return smk_park_at_barrier(warp, op, mask);
     }
-    uint32_t predicate = op->element == SMK_BARRIER_PLAIN ? 0 : *SMK_ROW(uint32_t, warp, op->c) ^ op->slot;
+    uint32_t predicate = op->element < SMK_BARRIER_POPC ? 0 : *SMK_ROW(uint32_t, warp, op->c) ^ op->slot;
     return wait(warp, op, mask, smk_bits_count(predicate & mask));
 }
 
@@ -183,7 +185,7 @@ void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)
         for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             row[lane] = (mask >> lane & 1) != 0 ? trues : row[lane];
         }
-    } else if (op->element != SMK_BARRIER_PLAIN) {
+    } else if (op->element > SMK_BARRIER_POPC) {
         bool result = op->element == SMK_BARRIER_AND ? trues == voters : trues != 0;
         uint32_t *row = SMK_ROW(uint32_t, warp, op->d);
         *row = result ? *row | mask : *row & ~mask;
@@ -235,6 +237,9 @@ smk_handler smk_barrier_find(const smk_instruction *instruction)
 
 smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction)
 {
+    if (smk_module_has(instruction, SMK_MODIFIER_CLUSTER)) {
+        return SMK_BARRIER_CLUSTER;
+    }
     if (!smk_module_has(instruction, SMK_MODIFIER_RED)) {
         return SMK_BARRIER_PLAIN;
     }

@@ -7,7 +7,13 @@
 #include <stdint.h>
 
 /* The reduction that a barrier makes of its threads' predicates. */
-typedef enum smk_barrier_kind { SMK_BARRIER_PLAIN, SMK_BARRIER_POPC, SMK_BARRIER_AND, SMK_BARRIER_OR } smk_barrier_kind;
+typedef enum smk_barrier_kind {
+    SMK_BARRIER_PLAIN,
+    SMK_BARRIER_CLUSTER, /* no reduction: the barrier of the cluster, which is the block alone */
+    SMK_BARRIER_POPC,
+    SMK_BARRIER_AND,
+    SMK_BARRIER_OR
+} smk_barrier_kind;
 
 smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction);
 

@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SMK_BLOCK_BARRIERS = 16 };
+/* The numbered barriers, and behind them that of the cluster. */
+enum { SMK_BLOCK_CLUSTER_BARRIER = 16, SMK_BLOCK_BARRIERS };
 
 /* What the blocks of a launch share. */
 typedef struct smk_run {

@@ -54,16 +54,22 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
     case SMK_SPECIAL_NTID_Z:
         return size->z;
     case SMK_SPECIAL_CTAID_X:
+    case SMK_SPECIAL_CLUSTERID_X: /* each block is a cluster of its own */
         return block->index[0];
     case SMK_SPECIAL_CTAID_Y:
+    case SMK_SPECIAL_CLUSTERID_Y:
         return block->index[1];
     case SMK_SPECIAL_CTAID_Z:
+    case SMK_SPECIAL_CLUSTERID_Z:
         return block->index[2];
     case SMK_SPECIAL_NCTAID_X:
+    case SMK_SPECIAL_NCLUSTERID_X:
         return grid->x;
     case SMK_SPECIAL_NCTAID_Y:
+    case SMK_SPECIAL_NCLUSTERID_Y:
         return grid->y;
     case SMK_SPECIAL_NCTAID_Z:
+    case SMK_SPECIAL_NCLUSTERID_Z:
         return grid->z;
     case SMK_SPECIAL_LANEID:
         return lane;
@@ -71,8 +77,16 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
         return control->index;
     case SMK_SPECIAL_NWARPID:
         return SMK_SIM_BLOCK_THREADS_MAX / SMK_WARP_SIZE;
+    case SMK_SPECIAL_CLUSTER_CTAID_X:
+    case SMK_SPECIAL_CLUSTER_CTAID_Y:
+    case SMK_SPECIAL_CLUSTER_CTAID_Z:
+    case SMK_SPECIAL_CLUSTER_CTARANK:
     case SMK_SPECIAL_SMID:
         return 0;
+    case SMK_SPECIAL_CLUSTER_NCTAID_X:
+    case SMK_SPECIAL_CLUSTER_NCTAID_Y:
+    case SMK_SPECIAL_CLUSTER_NCTAID_Z:
+    case SMK_SPECIAL_CLUSTER_NCTARANK:
     case SMK_SPECIAL_NSMID:
         return 1;
     case SMK_SPECIAL_GRIDID:
@@ -144,7 +158,17 @@ static void fill_special(smk_warp *warp, const smk_special_row *row)
 
 static bool differs_by_block(smk_special special)
 {
-    return special == SMK_SPECIAL_CTAID_X || special == SMK_SPECIAL_CTAID_Y || special == SMK_SPECIAL_CTAID_Z;
+    switch ((int)special) {
+    case SMK_SPECIAL_CTAID_X:
+    case SMK_SPECIAL_CTAID_Y:
+    case SMK_SPECIAL_CTAID_Z:
+    case SMK_SPECIAL_CLUSTERID_X:
+    case SMK_SPECIAL_CLUSTERID_Y:
+    case SMK_SPECIAL_CLUSTERID_Z:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Fills the rows of a new frame: constants and special registers, unless an earlier call has left them, and zeros for

@@ -167,11 +167,30 @@ static bool lower_call(smk_lowering *lowering)
     return true;
 }
 
+/* barrier.cluster: threads wait until all of them have arrived. An arrival alone changes nothing here, because the wait
+ * ends when all threads have come to it, and no thread comes there without arriving first. */
+static bool lower_cluster_barrier(smk_lowering *lowering)
+{
+    if (smk_module_has(lowering->instruction, SMK_MODIFIER_ARRIVE)) {
+        return true;
+    }
+    smk_operation *op = smk_lower_emit(lowering, smk_barrier_find(lowering->instruction));
+    if (op == NULL) {
+        return false;
+    }
+    op->element = (uint32_t)SMK_BARRIER_CLUSTER;
+    op->u.immediate = 0;
+    return true;
+}
+
 /* bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p; bar.warp.sync mask */
 static bool lower_barrier(smk_lowering *lowering)
 {
     const smk_instruction *instruction = lowering->instruction;
     smk_barrier_kind kind = smk_barrier_kind_of(instruction);
+    if (kind == SMK_BARRIER_CLUSTER) {
+        return lower_cluster_barrier(lowering);
+    }
     unsigned first = kind == SMK_BARRIER_PLAIN ? 0 : 1, count = instruction->operand_count - first;
     unsigned sources = kind == SMK_BARRIER_PLAIN ? count : count - 1;
     const smk_operand *operand = instruction->operands;
