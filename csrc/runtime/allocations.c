@@ -152,12 +152,16 @@ static const host_allocation *find_shared(const void *address)
 SMK_EXPORT smk_cuda cudaMalloc(void **address, size_t bytes)
 {
     smk_cuda code = smk_outcome_begin();
+    smk_session_use_runtime();
     return code != SMK_CUDA_Success ? code : smk_outcome_return(smk_allocations_create(bytes, address));
 }
 
 SMK_EXPORT smk_cuda cudaFree(void *address)
 {
     smk_cuda code = smk_outcome_begin();
+    if (address == NULL) { /* what programs call to have a context */
+        smk_session_use_runtime();
+    }
     smk_session_flush();
     return code != SMK_CUDA_Success ? code : smk_outcome_return(smk_allocations_free(address));
 }

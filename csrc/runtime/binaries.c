@@ -4,6 +4,7 @@
 #include "base/mutation.h"
 #include "runtime/address_map.h"
 #include "runtime/card.h"
+#include "runtime/conditional.h"
 #include "runtime/fatbin.h"
 #include "runtime/outcome.h"
 #include "runtime/ptx_link.h"
@@ -50,7 +51,8 @@ smk_binary *smk_binaries_add_text(const char *text)
     return binary;
 }
 
-/* Under the lock: the PTX of all files that the device linker was given. */
+/* Under the lock: the PTX of all files that the device linker was given. Of those that have none, as the files of CUDA's
+ * own library of functions for kernels, the functions are missing, which is said of the kernels that call them. */
 static smk_status read_linked(smk_binary *binary, smk_error *error)
 {
     size_t count = 0, length = 0, read = 0;
@@ -62,17 +64,33 @@ static smk_status read_linked(smk_binary *binary, smk_error *error)
     if (texts == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for the PTX of %zu files", count);
     }
-    while (read < count && status == SMK_OK) {
-        status = smk_fatbin_read_ptx(binary->linked[read], smk_runtime_card_capability(), &texts[read], &length, error);
+    for (size_t i = 0; i < count && (status == SMK_OK || status == SMK_PTX); i++) {
+        status = smk_fatbin_read_ptx(binary->linked[i], smk_runtime_card_capability(), &texts[read], &length, error);
         read += status == SMK_OK ? 1 : 0;
     }
+    status = status == SMK_PTX && read > 0 ? SMK_OK : status;
     if (status == SMK_OK) {
-        status = smk_ptx_link_join(texts, count, &binary->text, error);
+        status = smk_ptx_link_join(texts, read, &binary->text, error);
     }
     for (size_t i = 0; i < read; i++) {
         smk_heap_free(texts[i]);
     }
     smk_heap_free((void *)texts);
+    return status;
+}
+
+/* Adds the functions for kernels that are here to a text that declares them. */
+static smk_status add_device_functions(char **text, smk_error *error)
+{
+    char *own = *text, other[sizeof smk_conditional_ptx];
+    if (strstr(own, "cudaGraphSetConditional") == NULL) {
+        return SMK_OK;
+    }
+    memcpy(other, smk_conditional_ptx, sizeof other);
+    smk_status status = smk_ptx_link_join((char *[]){own, other}, 2, text, error);
+    if (status == SMK_OK) {
+        smk_heap_free(own);
+    }
     return status;
 }
 
@@ -86,6 +104,9 @@ static smk_status read_and_parse(smk_binary *binary, smk_error *error)
         status = read_linked(binary, error);
     } else if (binary->image != NULL) {
         status = smk_fatbin_read_ptx(binary->image, smk_runtime_card_capability(), &binary->text, &length, error);
+    }
+    if (status == SMK_OK) {
+        status = add_device_functions(&binary->text, error);
     }
     if (status == SMK_OK) {
         length = strlen(binary->text);

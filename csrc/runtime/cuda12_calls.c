@@ -137,6 +137,8 @@ extern smk_cuda cudaGraphRemoveDependencies_v2(smk_cuda_graph *graph, smk_cuda_n
                                                smk_cuda_node *const *to, const void *data, size_t count);
 extern smk_cuda cudaGraphAddNode_v2(smk_cuda_node **node, smk_cuda_graph *graph, smk_cuda_node *const *dependencies,
                                     const void *data, size_t count, void *facts);
+extern smk_cuda cudaStreamUpdateCaptureDependencies_v2(smk_cuda_stream_handle stream, smk_cuda_node *const *nodes,
+                                                       const void *data, size_t count, unsigned flags);
 extern smk_cuda cudaStreamGetCaptureInfo_v3(smk_cuda_stream_handle stream, int *state, unsigned long long *number,
                                             smk_cuda_graph **graph, smk_cuda_node *const **dependencies,
                                             const void **data, size_t *count);
@@ -173,6 +175,13 @@ SMK_EXPORT smk_cuda cudaGraphAddNode(smk_cuda_node **node, smk_cuda_graph *graph
 {
     return cudaGraphAddNode_v2(node, graph, dependencies, NULL, count, facts);
 }
+
+SMK_EXPORT smk_cuda cudaStreamUpdateCaptureDependencies(smk_cuda_stream_handle stream, smk_cuda_node *const *nodes,
+                                                        size_t count, unsigned flags)
+{
+    return cudaStreamUpdateCaptureDependencies_v2(stream, nodes, NULL, count, flags);
+}
+SMK_EXPORT_AS(cudaStreamUpdateCaptureDependencies_ptsz, cudaStreamUpdateCaptureDependencies);
 
 SMK_EXPORT smk_cuda cudaStreamGetCaptureInfo(smk_cuda_stream_handle stream, int *state, unsigned long long *number)
 {

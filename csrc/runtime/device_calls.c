@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNTIME_VERSION = 13000, LIMITS = 8, PRIORITY_GREATEST = -5 };
+enum { RUNTIME_VERSION = 13000, LIMITS = 8, PRIORITY_GREATEST = -5, BANKS_OF_4_BYTES = 1 };
 
 /* Sets the value of an attribute; false where there is none of that number. */
 static bool find_attribute(int number, int *found)
@@ -150,6 +150,7 @@ SMK_EXPORT smk_cuda cudaGetDevice(int *device)
 
 SMK_EXPORT smk_cuda cudaSetDevice(int device)
 {
+    smk_session_use_runtime();
     return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
 }
 
@@ -272,7 +273,7 @@ SMK_EXPORT smk_cuda cudaDeviceSetLimit(int number, size_t value)
     return smk_outcome_begin();
 }
 
-static int cache_config, bank_config;
+static int cache_config;
 
 SMK_EXPORT smk_cuda cudaDeviceSetCacheConfig(int config)
 {
@@ -286,15 +287,16 @@ SMK_EXPORT smk_cuda cudaDeviceGetCacheConfig(int *config)
     return smk_outcome_begin();
 }
 
+/* Banks are 4 bytes wide on all cards since Maxwell, whatever a program sets. */
 SMK_EXPORT smk_cuda cudaDeviceSetSharedMemConfig(int config)
 {
-    bank_config = config;
+    (void)config;
     return smk_outcome_begin();
 }
 
 SMK_EXPORT smk_cuda cudaDeviceGetSharedMemConfig(int *config)
 {
-    *config = bank_config;
+    *config = BANKS_OF_4_BYTES;
     return smk_outcome_begin();
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/card.h"
 #include "runtime/driver.h"
 #include "runtime/outcome.h"
+#include "runtime/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,12 @@ SMK_EXPORT smk_cuda cuDeviceComputeCapability(int *major, int *minor, int device
 
 /* Contexts ------------------------------------------------------------------------------------------------ */
 
+/* The context of the thread; NULL: it has none. */
+static smk_cuda_context *current(void)
+{
+    return depth > 0 ? stack[depth - 1] : smk_session_uses_runtime() ? &only : NULL;
+}
+
 static smk_cuda push(smk_cuda_context *context)
 {
     if (depth == CONTEXTS_MAX) {
@@ -102,7 +109,7 @@ SMK_EXPORT smk_cuda cuCtxSetCurrent(smk_cuda_context *context)
 
 SMK_EXPORT smk_cuda cuCtxGetCurrent(smk_cuda_context **context)
 {
-    *context = depth == 0 ? NULL : stack[depth - 1];
+    *context = current();
     return SMK_CUDA_Success;
 }
 
@@ -147,7 +154,7 @@ SMK_EXPORT smk_cuda cuCtxDetach(smk_cuda_context *context)
 SMK_EXPORT smk_cuda cuCtxGetDevice(int *device)
 {
     *device = 0;
-    return depth == 0 ? SMK_CUDA_ErrorDeviceUninitialized : SMK_CUDA_Success;
+    return current() == NULL ? SMK_CUDA_ErrorDeviceUninitialized : SMK_CUDA_Success;
 }
 
 SMK_EXPORT smk_cuda cuCtxGetFlags(unsigned *flags)

@@ -22,7 +22,6 @@ enum {
 
 enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2 };
 
-extern smk_cuda cudaMalloc(void **address, size_t bytes);
 extern smk_cuda cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height);
 extern smk_cuda cudaPointerGetAttributes(smk_cuda_pointer_facts *facts, const void *address);
 extern smk_cuda cuDevicePrimaryCtxRetain(void **context, int device);
@@ -30,7 +29,11 @@ extern smk_cuda cuDevicePrimaryCtxRetain(void **context, int device);
 /* The driver refuses what the runtime gives no memory for. */
 SMK_EXPORT smk_cuda cuMemAlloc_v2(void **address, size_t bytes)
 {
-    return bytes == 0 ? SMK_CUDA_ErrorInvalidValue : smk_driver_code(cudaMalloc(address, bytes));
+    if (bytes == 0) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
+    const smk_cuda code = smk_outcome_begin();
+    return smk_driver_code(code == SMK_CUDA_Success ? smk_allocations_create(bytes, address) : code);
 }
 
 SMK_EXPORT smk_cuda cuMemAllocPitch_v2(void **address, size_t *pitch, size_t width, size_t height,

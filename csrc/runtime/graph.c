@@ -1,6 +1,7 @@
 #include "runtime/graph.h"
 
 #include "base/heap.h"
+#include "runtime/conditional.h"
 
 enum { LIST_FIRST = 8 };
 
@@ -58,6 +59,7 @@ void smk_graph_free(smk_cuda_graph *graph)
             free_node(graph->nodes.node[i]);
         }
         smk_graph_list_free(&graph->nodes);
+        smk_heap_free(graph->values);
         smk_heap_free(graph);
     }
 }
@@ -91,9 +93,51 @@ smk_cuda_node *smk_graph_add(smk_cuda_graph *graph, const smk_node_list *before,
     return node;
 }
 
+bool smk_graph_add_value(smk_cuda_graph *graph, smk_graph_value value)
+{
+    const size_t each = sizeof value, count = graph->value_count;
+    smk_graph_value *grown = smk_heap_resize(graph->values, count * each, (count + 1) * each);
+    if (grown == NULL) {
+        return false;
+    }
+    graph->values = grown;
+    graph->values[graph->value_count++] = value;
+    return true;
+}
+
+static smk_cuda set_values_of(const smk_work *work)
+{
+    smk_cuda code = SMK_CUDA_Success;
+    if (work->kind == SMK_WORK_GRAPH) {
+        return smk_graph_set_values(work->as.graph);
+    }
+    for (unsigned i = 0; work->kind == SMK_WORK_CONDITIONAL && i < work->as.conditional.count; i++) {
+        code = code == SMK_CUDA_Success ? smk_graph_set_values(work->as.conditional.bodies[i]) : code;
+    }
+    return code;
+}
+
+smk_cuda smk_graph_set_values(const smk_cuda_graph *graph)
+{
+    smk_cuda code = SMK_CUDA_Success;
+    for (size_t i = 0; i < graph->value_count && code == SMK_CUDA_Success; i++) {
+        code = smk_conditional_set(graph->values[i].address, graph->values[i].value);
+    }
+    for (size_t i = 0; i < graph->nodes.count && code == SMK_CUDA_Success; i++) {
+        code = set_values_of(&graph->nodes.node[i]->work);
+    }
+    return code;
+}
+
 smk_cuda_graph *smk_graph_clone(smk_cuda_graph *graph)
 {
     smk_cuda_graph *clone = smk_graph_create();
+    for (size_t i = 0; clone != NULL && i < graph->value_count; i++) {
+        if (!smk_graph_add_value(clone, graph->values[i])) {
+            smk_graph_free(clone);
+            clone = NULL;
+        }
+    }
     for (size_t i = 0; clone != NULL && i < graph->nodes.count; i++) {
         smk_cuda_node *node = graph->nodes.node[i];
         node->copy = smk_graph_add(clone, NULL, &node->work);

@@ -22,8 +22,16 @@ typedef struct smk_cuda_node {
     unsigned mark;                      /* of the walk that saw it last */
 } smk_cuda_node;
 
+/* A value of the device that each launch of the graph begins with. */
+typedef struct smk_graph_value {
+    uint64_t address;
+    uint32_t value;
+} smk_graph_value;
+
 typedef struct smk_cuda_graph {
     smk_node_list nodes; /* in the order of their creation */
+    smk_graph_value *values;
+    size_t value_count;
     unsigned mark;
 } smk_cuda_graph;
 
@@ -51,6 +59,12 @@ smk_cuda_node *smk_graph_find_copy(const smk_cuda_graph *clone, const smk_cuda_n
 
 /* An order in which the nodes may run. Fails where dependencies form a circle. */
 smk_cuda smk_graph_sort(smk_cuda_graph *graph, smk_node_list *order);
+
+/* Adds a value that launches begin with; false where there is no memory. */
+bool smk_graph_add_value(smk_cuda_graph *graph, smk_graph_value value);
+
+/* Sets the values that a launch begins with, also those of the graphs in its nodes. */
+smk_cuda smk_graph_set_values(const smk_cuda_graph *graph);
 
 /* Runs the nodes of a graph. */
 smk_cuda smk_graph_run(smk_cuda_graph *graph, const smk_node_list *order);

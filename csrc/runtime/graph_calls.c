@@ -254,7 +254,8 @@ SMK_EXPORT smk_cuda cudaGraphLaunch(smk_cuda_graph_exec *exec, smk_cuda_stream_h
         const smk_work work = {.kind = SMK_WORK_GRAPH, .as.graph = exec->graph};
         return smk_outcome_return(smk_stream_submit(handle, &work));
     }
-    return smk_outcome_return(smk_graph_run(exec->graph, &exec->order));
+    const smk_cuda code = smk_graph_set_values(exec->graph);
+    return smk_outcome_return(code == SMK_CUDA_Success ? smk_graph_run(exec->graph, &exec->order) : code);
 }
 SMK_EXPORT_AS(cudaGraphLaunch_ptsz, cudaGraphLaunch);
 

@@ -1,5 +1,6 @@
 /* Launches of kernels: the calls of <<<...>>> and of the program itself. */
 #include "runtime/outcome.h"
+#include "runtime/session.h"
 #include "runtime/stream.h"
 
 #include <stdbool.h>
@@ -60,6 +61,7 @@ SMK_EXPORT smk_cuda cudaLaunchKernel(const void *function, smk_dim3 grid, smk_di
 {
     smk_work_launch wanted = {
         .grid = grid, .block = block, .shared_bytes = shared_bytes, .parameters = parameters, .cooperative = false};
+    smk_session_use_runtime();
     return launch(&wanted, function, stream);
 }
 SMK_EXPORT_AS(cudaLaunchKernel_ptsz, cudaLaunchKernel);

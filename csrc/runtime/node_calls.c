@@ -1,5 +1,6 @@
 /* Nodes of graphs: each kind is added to a graph, changed in it, and changed in a graph that can be launched. */
 #include "runtime/allocations.h"
+#include "runtime/conditional.h"
 #include "runtime/outcome.h"
 #include "runtime/stream.h"
 #include "runtime/texel_array.h"
@@ -358,6 +359,37 @@ SMK_EXPORT smk_cuda cudaGraphAddMemFreeNode(smk_cuda_node **node, smk_cuda_graph
     return add(node, graph, dependencies, count, &work);
 }
 
+SMK_EXPORT smk_cuda cudaGraphMemFreeNodeGetParams(smk_cuda_node *node, void **address)
+{
+    if (node == NULL || node->work.kind != SMK_WORK_FREE) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    *address = node->work.as.memory.address;
+    return SMK_CUDA_Success;
+}
+
+typedef struct conditional_node {
+    uint64_t handle;
+    int kind;
+    unsigned count;
+    smk_cuda_graph **bodies; /* that of the node, which the caller fills */
+} conditional_node;
+
+static smk_cuda add_conditional(smk_cuda_node **node, smk_cuda_graph *graph, smk_cuda_node *const *dependencies,
+                                size_t count, conditional_node *facts)
+{
+    const smk_work work = {.kind = SMK_WORK_CONDITIONAL,
+                           .as.conditional = {.value = facts->handle, .kind = facts->kind, .count = facts->count}};
+    if (!smk_conditional_is_valid(&work.as.conditional)) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    const smk_cuda code = add(node, graph, dependencies, count, &work);
+    if (code == SMK_CUDA_Success) {
+        facts->bodies = (*node)->work.as.conditional.bodies;
+    }
+    return code;
+}
+
 /* Nodes of any kind ---------------------------------------------------------------------------------------- */
 
 typedef struct any_node {
@@ -377,6 +409,7 @@ typedef struct any_node {
         smk_cuda_event_handle event;
         allocation_node allocation;
         void *address;
+        conditional_node conditional;
     } as;
     long long end;
 } any_node;
@@ -406,6 +439,8 @@ SMK_EXPORT smk_cuda cudaGraphAddNode(smk_cuda_node **node, smk_cuda_graph *graph
         return cudaGraphAddMemAllocNode(node, graph, dependencies, count, &facts->as.allocation);
     case SMK_WORK_FREE:
         return cudaGraphAddMemFreeNode(node, graph, dependencies, count, facts->as.address);
+    case SMK_WORK_CONDITIONAL:
+        return add_conditional(node, graph, dependencies, count, &facts->as.conditional);
     }
     return smk_outcome_return(SMK_CUDA_ErrorNotSupported); /* a number that is no kind of work here */
 }
@@ -433,6 +468,7 @@ SMK_EXPORT smk_cuda cudaGraphNodeSetParams(smk_cuda_node *node, any_node *facts)
     case SMK_WORK_NOTHING:
     case SMK_WORK_ALLOCATE:
     case SMK_WORK_FREE:
+    case SMK_WORK_CONDITIONAL:
         break;
     }
     return smk_outcome_return(SMK_CUDA_ErrorNotSupported);

@@ -45,6 +45,18 @@ smk_memory *smk_session_memory(void)
     return memory;
 }
 
+static _Atomic bool uses_runtime;
+
+void smk_session_use_runtime(void)
+{
+    atomic_store_explicit(&uses_runtime, true, memory_order_relaxed);
+}
+
+bool smk_session_uses_runtime(void)
+{
+    return atomic_load_explicit(&uses_runtime, memory_order_relaxed);
+}
+
 void smk_session_print(void *context, const char *line, size_t length)
 {
     (void)context;

@@ -4,10 +4,16 @@
 
 #include "sim/code/memory.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The memory of the process; made when first asked for. The process ends where the system has none. */
 smk_memory *smk_session_memory(void);
+
+/* The runtime makes the context of the device that of the thread when a program first uses it: the driver then has one
+ * without a call of its own. */
+void smk_session_use_runtime(void);
+bool smk_session_uses_runtime(void);
 
 /* Keeps text that a kernel prints: the print function of a launch. */
 void smk_session_print(void *context, const char *text, size_t length);

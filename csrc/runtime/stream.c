@@ -17,7 +17,15 @@ typedef struct smk_cuda_event {
     smk_node_list last;
 } smk_cuda_event;
 
-enum { DISABLE_TIMING = 2, LEGACY = 1, PER_THREAD = 2, CAPTURE_NONE = 0, CAPTURE_ACTIVE = 1, CAPTURE_INVALID = 2 };
+enum {
+    DISABLE_TIMING = 2,
+    LEGACY = 1,
+    PER_THREAD = 2,
+    CAPTURE_NONE = 0,
+    CAPTURE_ACTIVE = 1,
+    CAPTURE_INVALID = 2,
+    CAPTURE_SET = 1
+};
 
 static smk_cuda_stream legacy = {.number = LEGACY};
 static _Thread_local smk_cuda_stream per_thread = {.number = PER_THREAD};
@@ -459,6 +467,8 @@ static bool leave_capture(smk_stream_capture *capture)
 SMK_EXPORT smk_cuda cudaStreamEndCapture(smk_cuda_stream_handle handle, smk_cuda_graph **graph)
 {
     smk_cuda_stream *stream = smk_stream_find(handle);
+    smk_cuda_graph *unwanted = NULL; /* that of a capture into a graph of the caller's, which has it already */
+    graph = graph == NULL ? &unwanted : graph;
     *graph = NULL;
     if (stream == NULL || stream->capture == NULL) {
         return smk_outcome_return(stream == NULL ? SMK_CUDA_ErrorInvalidResourceHandle : SMK_CUDA_ErrorIllegalState);
@@ -526,6 +536,32 @@ SMK_EXPORT smk_cuda cudaStreamGetCaptureInfo(smk_cuda_stream_handle handle, int 
 SMK_EXPORT_AS(cudaStreamGetCaptureInfo_ptsz, cudaStreamGetCaptureInfo);
 SMK_EXPORT_AS(cudaStreamGetCaptureInfo_v3, cudaStreamGetCaptureInfo);
 SMK_EXPORT_AS(cudaStreamGetCaptureInfo_v3_ptsz, cudaStreamGetCaptureInfo);
+
+/* What the next node of a captured stream depends on: these nodes too, or these alone. */
+SMK_EXPORT smk_cuda cudaStreamUpdateCaptureDependencies(smk_cuda_stream_handle handle, smk_cuda_node *const *nodes,
+                                                        const void *data, size_t count, unsigned flags)
+{
+    smk_cuda_stream *stream = smk_stream_find(handle);
+    bool done = true;
+    (void)data;
+    if (stream == NULL || stream->capture == NULL || flags > CAPTURE_SET) {
+        return smk_outcome_return(stream == NULL        ? SMK_CUDA_ErrorInvalidResourceHandle
+                                  : flags > CAPTURE_SET ? SMK_CUDA_ErrorInvalidValue
+                                                        : SMK_CUDA_ErrorIllegalState);
+    }
+    (void)pthread_mutex_lock(&lock);
+    if (flags == CAPTURE_SET) {
+        smk_graph_list_free(&stream->last);
+    }
+    for (size_t i = 0; i < count && done; i++) {
+        done = smk_graph_list_add(&stream->last, nodes[i]);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return smk_outcome_return(done ? SMK_CUDA_Success : SMK_CUDA_ErrorMemoryAllocation);
+}
+SMK_EXPORT_AS(cudaStreamUpdateCaptureDependencies_ptsz, cudaStreamUpdateCaptureDependencies);
+SMK_EXPORT_AS(cudaStreamUpdateCaptureDependencies_v2, cudaStreamUpdateCaptureDependencies);
+SMK_EXPORT_AS(cudaStreamUpdateCaptureDependencies_v2_ptsz, cudaStreamUpdateCaptureDependencies);
 
 SMK_EXPORT smk_cuda cudaThreadExchangeStreamCaptureMode(int *mode)
 {

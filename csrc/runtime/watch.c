@@ -1,3 +1,7 @@
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* for dl_iterate_phdr under -std=c11 */
+#endif
+
 #include "runtime/watch.h"
 
 #include "base/heap.h"
@@ -5,6 +9,7 @@
 #include "runtime/settings.h"
 
 #include <inttypes.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -176,6 +181,24 @@ static void write_counts(const kernel_counts *counts)
     (void)fputs("}}\n", file);
 }
 
+/* Under the lock: a library of CUDA whose kernels are machine code alone, which some call of the program may have failed
+ * for. */
+static int write_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+    static const char *const names[] = {"libcublas.",   "libcufft.", "libcurand.", "libcusparse.",
+                                        "libcusolver.", "libcudnn.", "libnccl.",   "libnpp"};
+    const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+    (void)size, (void)context;
+    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof *names; i++) {
+        if (strncmp(slash + 1, names[i], strlen(names[i])) == 0) {
+            (void)fputs("{\"event\": \"library\"", file);
+            write_text("name", slash + 1);
+            (void)fputs("}\n", file);
+        }
+    }
+    return 0;
+}
+
 /* Runs behind the program's own functions for its end. */
 __attribute__((destructor)) static void end_report(void)
 {
@@ -184,6 +207,7 @@ __attribute__((destructor)) static void end_report(void)
         for (const kernel_counts *counts = kernels; counts != NULL; counts = counts->next) {
             write_counts(counts);
         }
+        (void)dl_iterate_phdr(write_library, NULL);
         (void)fprintf(file, "{\"event\": \"end\", \"launches\": %" PRIu64 ", \"unprinted\": %zu}\n",
                       atomic_load(&launches), smk_session_unprinted());
         (void)fclose(file);

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "runtime/allocations.h"
+#include "runtime/conditional.h"
 #include "runtime/graph.h"
 #include "runtime/launch_kernel.h"
 #include "runtime/outcome.h"
@@ -34,6 +35,8 @@ smk_cuda smk_work_run(const smk_work *work)
         return run_host(&work->as.host);
     case SMK_WORK_GRAPH:
         return smk_graph_run(work->as.graph, NULL);
+    case SMK_WORK_CONDITIONAL:
+        return smk_conditional_run(&work->as.conditional);
     case SMK_WORK_RECORD:
         return smk_stream_record(work->as.event);
     case SMK_WORK_ALLOCATE: /* the program may have freed it since the last launch */
@@ -80,6 +83,9 @@ bool smk_work_keep(const smk_work *work, smk_work *kept)
         kept->as.graph = smk_graph_clone(work->as.graph);
         return kept->as.graph != NULL;
     }
+    if (work->kind == SMK_WORK_CONDITIONAL) {
+        return smk_conditional_keep(&work->as.conditional, &kept->as.conditional);
+    }
     return true;
 }
 
@@ -89,6 +95,8 @@ void smk_work_release(smk_work *kept)
         smk_heap_free((void *)kept->as.launch.parameters);
     } else if (kept->kind == SMK_WORK_GRAPH) {
         smk_graph_free(kept->as.graph);
+    } else if (kept->kind == SMK_WORK_CONDITIONAL) {
+        smk_conditional_release(&kept->as.conditional);
     }
     kept->kind = SMK_WORK_NOTHING;
 }

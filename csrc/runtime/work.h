@@ -23,7 +23,8 @@ typedef enum smk_work_kind {
     SMK_WORK_WAIT = 6,
     SMK_WORK_RECORD = 7,
     SMK_WORK_ALLOCATE = 10,
-    SMK_WORK_FREE = 11
+    SMK_WORK_FREE = 11,
+    SMK_WORK_CONDITIONAL = 13
 } smk_work_kind;
 
 typedef struct smk_work_launch {
@@ -33,6 +34,20 @@ typedef struct smk_work_launch {
     void **parameters; /* of the caller; of work that is kept: of its own */
     bool cooperative;
 } smk_work_launch;
+
+/* Graphs that run as a value of the device says: if, while, or one of several. */
+typedef struct smk_work_conditional {
+    uint64_t value; /* its address, which is the handle that kernels set it by */
+    int kind;       /* smk_work_condition */
+    unsigned count;
+    struct smk_cuda_graph **bodies; /* of work that is kept; NULL: empty graphs are made */
+} smk_work_conditional;
+
+typedef enum smk_work_condition {
+    SMK_WORK_IF = 0, /* with a second graph: if not */
+    SMK_WORK_WHILE = 1,
+    SMK_WORK_SWITCH = 2
+} smk_work_condition;
 
 typedef struct smk_work {
     smk_work_kind kind;
@@ -44,6 +59,7 @@ typedef struct smk_work {
         smk_cuda_host_node host;
         smk_cuda_event_handle event;
         struct smk_cuda_graph *graph;
+        smk_work_conditional conditional;
         struct {
             void *address;
             size_t bytes;

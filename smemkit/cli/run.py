@@ -215,6 +215,7 @@ def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any
             for event in counts
         ],
         "missing": sorted({event["function"] for event in events if event["event"] == "missing"}),
+        "libraries": sorted({event["name"] for event in events if event["event"] == "library"}),
     }
 
 
@@ -294,6 +295,12 @@ def write_text(report: dict[str, Any]) -> list[str]:
         lines += wrap(
             "smemkit run: the program called functions that are not there, which returned "
             f"cudaErrorNotSupported: {', '.join(report['missing'])}",
+            0,
+        )
+    if report["libraries"] and report["status"] != 0:
+        lines += wrap(
+            f"smemkit run: the program has loaded {', '.join(report['libraries'])}. The kernels of "
+            "these libraries are machine code, which only a GPU executes, so their calls fail here",
             0,
         )
     return lines

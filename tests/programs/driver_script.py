@@ -56,7 +56,7 @@ def check_device():
     assert count.value == 1 and b"smemkit" in name.value and major.value == 9
     assert call("cuDeviceGetName", name, 64, 1) == 101
     files = number(1)  # an attribute that the driver alone has, of what is not here
-    must("cuDeviceGetAttribute", ctypes.byref(files), 103, 0)
+    must("cuDeviceGetAttribute", ctypes.byref(files), 110, 0)
     assert files.value == 0
     entry, found = pointer(1), number()
     code = driver.cuGetProcAddress_v2(
@@ -82,10 +82,61 @@ def check_missing():
     """What is not here refuses calls, and is not given out as an entry."""
     entry, found = pointer(), number()
     code = driver.cuGetProcAddress_v2(
-        b"cuMemCreate", ctypes.byref(entry), 13000, 0, ctypes.byref(found)
+        b"cuMulticastCreate", ctypes.byref(entry), 13000, 0, ctypes.byref(found)
     )
     assert code == 500 and found.value == 1 and not entry
-    assert driver.cuMemCreate(None, size(1), None, ctypes.c_uint64(0)) == 801
+    assert driver.cuMulticastCreate(None, None) == 801
+
+
+class Properties(ctypes.Structure):
+    """Of memory that is created: on the device, shared by a file."""
+
+    _fields_ = (
+        ("kind", ctypes.c_int),
+        ("handles", ctypes.c_int),
+        ("place", ctypes.c_int * 2),
+        ("rest", ctypes.c_uint64 * 2),
+    )
+
+
+def check_mapping():
+    """Two pieces of memory in one range, then one of them at another place, by its file."""
+    wanted, unit, start, other = (
+        Properties(1, 1, (1, 0)),
+        size(),
+        ctypes.c_uint64(),
+        ctypes.c_uint64(),
+    )
+    must("cuMemGetAllocationGranularity", ctypes.byref(unit), ctypes.byref(wanted), 0)
+    piece = unit.value
+    must(
+        "cuMemAddressReserve", ctypes.byref(start), size(2 * piece), size(0), ctypes.c_uint64(0), 0
+    )
+    handles = [ctypes.c_uint64() for _ in range(2)]
+    for i, handle in enumerate(handles):
+        must("cuMemCreate", ctypes.byref(handle), size(piece), ctypes.byref(wanted), 0)
+        at = ctypes.c_uint64(start.value + i * piece)
+        must("cuMemMap", at, size(piece), size(0), handle, 0)
+    must("cuMemSetAccess", start, size(2 * piece), None, size(1))
+    across = ctypes.c_uint64(start.value + piece - 8)
+    must("cuMemsetD32", across, 77, size(4))
+    must("cuMemUnmap", start, size(2 * piece))
+    assert call("cuMemUnmap", start, size(2 * piece)) == 1
+    file, imported = ctypes.c_int(), ctypes.c_uint64()
+    must("cuMemExportToShareableHandle", ctypes.byref(file), handles[1], 1, ctypes.c_ulonglong(0))
+    must("cuMemImportFromShareableHandle", ctypes.byref(imported), pointer(file.value), 1)
+    must("cuMemAddressReserve", ctypes.byref(other), size(piece), size(0), ctypes.c_uint64(0), 0)
+    must("cuMemMap", other, size(piece), size(0), imported, 0)
+    out = (ctypes.c_uint32 * 3)()
+    must("cuMemcpyDtoH", out, other, size(12))
+    assert list(out) == [77, 77, 0]
+    assert call("cuMemMap", other, size(piece), size(piece), imported, 0) == 1  # past its end
+    must("cuMemUnmap", other, size(piece))
+    for handle in (*handles, imported):
+        must("cuMemRelease", handle)
+    must("cuMemAddressFree", other, size(piece))
+    must("cuMemAddressFree", start, size(2 * piece))
+    assert call("cuMemAddressFree", start, size(2 * piece)) == 1
 
 
 def launch_by_steps(function, memory, blocks):
@@ -137,6 +188,7 @@ def main():
     must("cuCtxGetCurrent", ctypes.byref(current))
     assert context.value == current.value
     check_missing()
+    check_mapping()
     for extra in (False, True, "steps"):
         assert run(extra) == [3 * i + 5 for i in range(COUNT)]
     print("right")

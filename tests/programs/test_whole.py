@@ -100,6 +100,35 @@ def test_reports_of_a_program(folder):
     assert "is no card that is known here" in other.stderr
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_libraries_of_machine_code_are_named(tmp_path):
+    library = tmp_path / "libcublas.so.13"
+    command = ["cc", "-shared", "-x", "c", os.devnull, "-o", str(library)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    script = f"import ctypes, sys; ctypes.CDLL({str(library)!r}); sys.exit(int(sys.argv[1]))"
+    failed = run(sys.executable, "-c", script, 3, status=3)
+    assert "has loaded libcublas.so.13" in failed.stderr
+    assert "libcublas" not in run(sys.executable, "-c", script, 0).stderr
+
+
+def test_the_driver_has_the_context_of_the_runtime():
+    script = (
+        "import ctypes\n"
+        "runtime, driver = (ctypes.CDLL(f'lib{x}') for x in ('cudart.so.13', 'cuda.so.1'))\n"
+        "device, context = ctypes.c_int(), ctypes.c_void_p()\n"
+        "assert driver.cuCtxGetDevice(ctypes.byref(device)) == 201\n"
+        "assert driver.cuCtxGetCurrent(ctypes.byref(context)) == 0 and not context\n"
+        "assert runtime.cudaFree(None) == 0\n"
+        "assert driver.cuCtxGetDevice(ctypes.byref(device)) == 0\n"
+        "assert driver.cuCtxGetCurrent(ctypes.byref(context)) == 0 and context\n"
+        "banks = ctypes.c_int()\n"
+        "assert runtime.cudaDeviceSetSharedMemConfig(2) == 0\n"
+        "assert runtime.cudaDeviceGetSharedMemConfig(ctypes.byref(banks)) == 0\n"
+        "assert banks.value == 1\n"
+    )
+    run(sys.executable, "-c", script)
+
+
 @needs_nvcc
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_layouts_are_those_of_cuda(tmp_path):

@@ -14,6 +14,7 @@ BUILD_SECONDS = 600
 # Program: a kind of finding that its fault must have.
 FAULTS = {
     "async_copy": "race",
+    "conditional_nodes": "out_of_bounds",
     "constant_filter": "out_of_bounds",
     "cub_scan": "out_of_bounds",
     "error_codes": "out_of_bounds",
