@@ -31,7 +31,7 @@ BODY = (
 
 def strip_operands(text):
     """Without the target that they need, and of refused forms without what they are in CUDA C."""
-    return "!" if text.startswith("! ") else text.partition(" @")[0]
+    return "!" if text.startswith("! ") else text.partition("@")[0].rstrip()
 
 
 def read_forms():
