@@ -100,7 +100,7 @@ static smk_status check_immediate(smk_parser *parser, const smk_statement *state
     if (!smk_operand_convert(operand, slot->type, &bits)) {
         return mismatch(parser, statement, index, slot->type);
     }
-    if (slot->role == 'i' && bits != operand->bits) {
+    if ((slot->role == 'i' && bits != operand->bits) || (slot->ranged && (bits < slot->least || bits > slot->most))) {
         const smk_token *at = &statement->operand_at[index];
         return smk_parse_fail(parser, at, SMK_PTX, "'%s': operand %u, '%.*s', is out of range",
                               smk_module_opcode_name((smk_opcode)statement->instruction.opcode), index + 1,

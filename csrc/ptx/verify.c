@@ -3,6 +3,7 @@
 
 #include "ptx/opcode.h"
 #include "ptx/refuse.h"
+#include "ptx/rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,19 @@ static smk_space named_space(smk_text name)
     return smk_text_is(name, "shared") ? SMK_SPACE_SHARED : SMK_SPACE_GLOBAL;
 }
 
+/* Takes "[0..15]" off the end of a type. */
+static void read_range(smk_operand_slot *slot, smk_text *name)
+{
+    const char *bracket = memchr(name->start, '[', name->length);
+    if (bracket != NULL) {
+        char *end;
+        slot->ranged = true;
+        slot->least = strtoull(bracket + 1, &end, 10);
+        slot->most = strtoull(end + 2, NULL, 10);
+        name->length = (size_t)(bracket - name->start);
+    }
+}
+
 /* Parses "d_+:t?"; opcode.def explains the letters. */
 static smk_operand_slot read_slot(const smk_instruction *instruction, smk_text text)
 {
@@ -260,6 +274,7 @@ static smk_operand_slot read_slot(const smk_instruction *instruction, smk_text t
     slot.optional = is_optional(text);
     if (i < text.length && text.start[i] == ':') {
         smk_text name = {text.start + i + 1, text.length - i - 1 - (slot.optional ? 1 : 0)};
+        read_range(&slot, &name);
         if (slot.role == 'm') {
             slot.space = named_space(name);
         } else {
@@ -343,79 +358,13 @@ static void settle_space(const smk_parser *parser, smk_instruction *instruction)
     }
 }
 
-/* The opcode with all its words. */
-static smk_text get_words(const smk_statement *statement)
-{
-    smk_text whole = statement->opcode_at.text;
-    unsigned count = statement->instruction.word_count;
-    if (count != 0) {
-        const smk_token *last = &statement->word_at[count - 1];
-        whole.length = (size_t)(last->text.start + last->text.length - whole.start);
-    }
-    return whole;
-}
-
-static smk_status needs_target(smk_parser *parser, const smk_statement *statement, unsigned least)
-{
-    smk_text whole = get_words(statement);
-    return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX, "'%.*s' needs .target sm_%u or later, this is sm_%u",
-                          SMK_TEXT_PRINT(whole), least, (unsigned)parser->module->target);
-}
-
 /* "@80" of the form against the module's .target */
 static smk_status check_target(smk_parser *parser, const smk_statement *statement, const form *form_)
 {
     const char *at = strchr(form_->operands, '@');
     unsigned least = at == NULL ? 0 : (unsigned)strtoul(at + 1, NULL, 10);
-    return parser->module->target >= least || parser->expands ? SMK_OK : needs_target(parser, statement, least);
-}
-
-/* Vectors of more than 128 bits: sm_100 has loads and stores of 256, of global memory. */
-static smk_status check_wide(smk_parser *parser, const smk_statement *statement, unsigned bits)
-{
-    enum { SM_OF_WIDE = 100 };
-    const smk_instruction *instruction = &statement->instruction;
-    const smk_text whole = get_words(statement);
-    if (bits > 256 || instruction->type == SMK_TYPE_B128 || instruction->opcode == SMK_OPCODE_MOV ||
-        instruction->opcode == SMK_OPCODE_LDU || smk_module_has(instruction, SMK_MODIFIER_MMIO)) {
-        return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX,
-                              "'%.*s' is a vector of %u bits, it takes up to 128", SMK_TEXT_PRINT(whole), bits);
-    }
-    if (instruction->space != SMK_SPACE_GENERIC && instruction->space != SMK_SPACE_GLOBAL) {
-        return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX,
-                              "'%.*s' is a vector of %u bits, which only global memory takes", SMK_TEXT_PRINT(whole),
-                              bits);
-    }
-    return parser->module->target >= SM_OF_WIDE || parser->expands ? SMK_OK
-                                                                   : needs_target(parser, statement, SM_OF_WIDE);
-}
-
-/* Checks rules that no form can express. */
-static smk_status check_rest(smk_parser *parser, const smk_statement *statement)
-{
-    const smk_instruction *instruction = &statement->instruction;
-    unsigned bits = smk_module_type_bits((smk_type)instruction->type) * instruction->vector;
-    smk_class class = smk_opcode_class(instruction);
-    bool memory = class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE;
-    if ((memory || instruction->opcode == SMK_OPCODE_MOV) && bits > 128) {
-        SMK_TRY(check_wide(parser, statement, bits));
-    }
-    if (instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 2) {
-        uint64_t bytes = instruction->operands[2].bits;
-        bool whole_line = smk_module_has(instruction, SMK_MODIFIER_CG);
-        if (whole_line ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16) {
-            return smk_parse_fail(parser, &statement->operand_at[2], SMK_PTX, "'cp.async' copies %s bytes, not %llu",
-                                  whole_line ? "16" : "4, 8 or 16", (unsigned long long)bytes);
-        }
-    }
-    if (instruction->opcode == SMK_OPCODE_BRX) {
-        const smk_label *label = (const smk_label *)parser->labels.items + instruction->operands[1].index;
-        if (label->table == NULL || label->of_functions) {
-            return smk_parse_fail(parser, &statement->operand_at[1], SMK_PTX, "'%.*s' is not a table of branch targets",
-                                  SMK_TEXT_PRINT(statement->operand_at[1].text));
-        }
-    }
-    return SMK_OK;
+    return parser->module->target >= least || parser->expands ? SMK_OK
+                                                              : smk_rules_need_target(parser, statement, least);
 }
 
 /* Results stand in front. "mov" writes its first operand, "call" the list of results that it begins with. */
@@ -482,7 +431,7 @@ smk_status smk_verify_instruction(smk_parser *parser, smk_statement *statement)
         }
         summarise(instruction);
         if (*forms[i].operands == '!') {
-            return smk_refuse_form(parser, &statement->opcode_at, get_words(statement), forms[i].operands);
+            return smk_refuse_form(parser, &statement->opcode_at, smk_rules_words(statement), forms[i].operands);
         }
         SMK_TRY(check_target(parser, statement, &forms[i]));
         parser->error = status == SMK_OK ? &first_error : NULL; /* the error of the first form is reported */
@@ -492,7 +441,7 @@ smk_status smk_verify_instruction(smk_parser *parser, smk_statement *statement)
             set_form(instruction, i);
             SMK_TRY(check_operands(parser, statement, &forms[i], true));
             settle_space(parser, instruction);
-            return check_rest(parser, statement);
+            return smk_rules_check(parser, statement);
         }
         status = status == SMK_OK ? found : status;
     }

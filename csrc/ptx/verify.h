@@ -27,6 +27,8 @@ typedef struct smk_operand_slot {
     unsigned count; /* fixed number of elements of a list, or of a texel's coordinates; 0: no such list */
     smk_type type;
     smk_space space; /* of an address */
+    bool ranged;     /* a constant is at least `least`, and at most `most` */
+    uint64_t least, most;
 } smk_operand_slot;
 
 smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index,

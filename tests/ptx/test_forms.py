@@ -23,6 +23,26 @@ ld.param.u64 d, [a];
 """
 
 TAKEN = """\
+bar.cta.sync 15, 96;
+bar.cta.red.popc.u32 r, 0, p;
+barrier.cta.arrive.aligned 1, 32;
+bfe.u32 r, s, 255, 255;
+pmevent 15;
+pmevent.mask 65535;
+fence.proxy.alias;
+membar.proxy.alias;
+alloca.u64 d, 16, 16;
+discard.global.L2 [d], 128;
+createpolicy.fractional.L2::evict_last.b64 d, 1.0;
+cp.async.ca.shared.global [sh], [d], 4, 0;
+mbarrier.arrive.release.cta.shared.b64 d, [sh], 1;
+mbarrier.try_wait.acquire.cluster.shared.b64 p, [sh], d;
+setp.lt.f16 p, h, h2;
+set.lt.bf16.f32 h, f, f2;
+ld.volatile.global.L2::64B.b32 r, [d];
+ld.shared.ca.b32 r, [sh];
+ld.global.nc.cg.b32 r, [d];
+ld.relaxed.mmio.sys.global.b32 r, [d];
 ld.global.b32 {r}, [d];
 ld.global.f32 {r}, [d];
 ld.global.b8 {h}, [d];
@@ -114,6 +134,46 @@ cvt.pack.sat.s2.s32.b32 r, s, t, u;
 """.splitlines()
 
 REFUSED = """\
+bar.sync 16;
+bar.sync 1, 33;
+bar.arrive 1, 0;
+bar.sync.cta 0;
+bar.red.popc.cta.u32 r, 0, p;
+barrier.arrive.cta 1, 32;
+bfe.u32 r, s, 256, 1;
+bfi.b32 r, s, t, 1, 300;
+pmevent 16;
+pmevent.mask 65536;
+alloca.u64 d, 16, 3;
+discard.global.L2 [d], 64;
+applypriority.global.L2::evict_normal [d], 64;
+createpolicy.fractional.L2::evict_last.b64 d, 1.5;
+createpolicy.fractional.L2::evict_last.b64 d, 0.0;
+createpolicy.range.global.L2::evict_last.b64 d, [d], 128, 64;
+cp.async.ca.shared.global [sh], [d], 4, 5;
+mbarrier.arrive.shared.b64 d, [sh], 0;
+mbarrier.arrive.release.shared.b64 d, [sh];
+mbarrier.arrive.cta.shared.b64 d, [sh];
+mbarrier.test_wait.acquire.shared.b64 p, [sh], d;
+mbarrier.try_wait.cta.shared.b64 p, [sh], d;
+setp.lt.f16 p|q, h, h2;
+setp.lt.bf16 p|q, h, h2;
+set.lt.ftz.bf16.f32 h, f, f2;
+wmma.load.a.sync.aligned.row.m8n8k4.shared::cluster.f64 {g}, [sh];
+mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {r,r},{s,s},{t,t},{r,r},u,4;
+ld.volatile.global.ca.b32 r, [d];
+ld.volatile.global.L1::evict_first.b32 r, [d];
+ld.volatile.local.b32 r, [d];
+ld.ca.L1::no_allocate.b32 r, [d];
+ld.shared.L2::64B.b32 r, [sh];
+ld.shared.L1::evict_first.b32 r, [sh];
+ld.global.nc.cv.b32 r, [d];
+ld.weak.global.nc.b32 r, [d];
+ld.acquire.mmio.sys.global.b32 r, [d];
+ld.relaxed.mmio.gpu.global.b32 r, [d];
+st.volatile.global.wb.b32 [d], r;
+st.shared.L2::cache_hint.b32 [sh], r, d;
+atom.shared.add.L2::cache_hint.u32 r, [sh], s, d;
 ld.global.b32 {_}, [d];
 mov.b32 {r}, {t};
 mov.u32 {r}, t;
@@ -258,6 +318,11 @@ CASES += [(kernel(line, "sm_100"), False, line) for line in PAIRS_REFUSED + MIXE
 CASES += [(kernel(line), False, line + " (sm_90)") for line in MIXED_TAKEN]
 CASES += [(module(text), True, text) for text in MODULES_TAKEN]
 CASES += [(module(text), False, text) for text in MODULES_REFUSED]
+SUMS = "{" + ", ".join("r" * 8) + "}"
+MIXED = (
+    f"wmma.mma.sync.aligned.row.col.m32n8k16.s32.u8.s8.s32 {SUMS}, {{s, s, s, s}}, {{t}}, {SUMS};"
+)
+CASES.append((kernel(f"{MIXED} {SUMS}, {{s, s, s, s}}, {{t}}, {SUMS};"), False, MIXED))
 CASES.append((module(KERNEL).replace(".address_size 64\n", ""), True, "no address size"))
 
 

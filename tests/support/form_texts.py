@@ -47,6 +47,20 @@ def slots(text):
     return [(slot.rstrip("?").split("|"), slot.endswith("?")) for slot in text.split()]
 
 
+APART = [
+    (row["opcode"], set(row["first"].split("|")), set(row["second"].split("|")))
+    for row in read_rows("ptx/rules.def", "SMK_PTX_APART")
+]
+
+
+def are_apart(opcode, words):
+    """Whether a rule keeps some of the words apart, which no form does."""
+    return any(
+        opcode == name and first.intersection(words) and second.intersection(words)
+        for name, first, second in APART
+    )
+
+
 def choose_each(text):
     """Each alternative of each slot once, with only what must be there beside it."""
     groups = slots(text)
@@ -88,13 +102,14 @@ def count_elements(words):
 def operand(place, types, words, pair=False):
     """An operand for a place; `pair`: with a predicate behind a bar where it may have one."""
     role, _, kind = place.rstrip("?").partition(":")
+    kind, _, least = kind.partition("[")
     if role == "m":
         named = kind or next((w.split("::")[0] for w in words if w.split("::")[0] in ARRAYS), "")
         return f"[{ARRAYS.get(named, 'b64_')}]"
     if role == "l":
         return "T_" if "idx" in words else "L_"
     if role[0] == "i":
-        return "16"
+        return least.partition("..")[0] or "16"
     kind = {"t": types[:1], "u": types[1:2]}.get(kind, [kind])[0]
     text = register(f"b{TYPES[types[0]] * 2}" if kind == "w" else kind)
     if role[0] == "x":
@@ -129,6 +144,8 @@ def write_instructions(form, choose):
     widest = WIDE_BITS if opcode in ("LD", "ST") and WIDE_WORD in words else BITS_MAX
     for kinds in itertools.product(*(group for group, _ in slots(types))):
         for chosen in choose(words):
+            if are_apart(opcode, chosen):
+                continue
             if kinds and TYPES[kinds[0]] * count_elements(chosen) > widest:
                 continue
             name = ".".join([opcode.lower(), *chosen, *kinds])

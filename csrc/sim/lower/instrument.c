@@ -102,7 +102,8 @@ bool smk_instrument_emit(smk_lowering *lowering)
     }
     bool table = instruction->opcode == SMK_OPCODE_BRX;
     bool branch = smk_opcode_class(instruction) == SMK_CLASS_BRANCH;
-    bool fence = smk_opcode_class(instruction) == SMK_CLASS_FENCE;
+    bool fence = smk_opcode_class(instruction) == SMK_CLASS_FENCE &&
+                 !smk_module_has(instruction, SMK_MODIFIER_PROXY); /* which orders the thread's own accesses */
     if (branch && (table || instruction->guarded) && (observer->wants & SMK_OBSERVE_BRANCHES) != 0) {
         uint32_t row = table ? smk_lower_row(lowering, &instruction->operands[0], 32, NULL) : 0;
         smk_operation *op = smk_lower_emit(lowering, table ? run_branch_table : run_branch);

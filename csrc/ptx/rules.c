@@ -1,0 +1,239 @@
+#include "ptx/rules.h"
+
+#include "ptx/opcode.h"
+#include "ptx/refuse.h"
+
+#include <string.h>
+
+enum { WARP = 32, BITS_OF_ONE = 0x3f800000 };
+
+/* Words that do not stand together. */
+typedef struct rule {
+    smk_opcode opcode;
+    const char *first, *second;
+} rule;
+
+static const rule rules[] = {
+#define SMK_PTX_APART(opcode, first, second) {SMK_OPCODE_##opcode, first, second},
+#include "ptx/rules.def"
+};
+
+enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
+
+/* The first word of the instruction that a list "a|b|c" has; NULL where it has none. */
+static const char *find_word(const smk_instruction *instruction, const char *list)
+{
+    for (unsigned i = 0; i < instruction->word_count; i++) {
+        const smk_word *word = &instruction->words[i];
+        const char *name = word->is_type ? "" : smk_module_modifier_name((smk_modifier)word->value);
+        const size_t length = strlen(name);
+        for (const char *at = list; length > 0 && at != NULL; at = strchr(at, '|'), at = at == NULL ? NULL : at + 1) {
+            if (strncmp(at, name, length) == 0 && (at[length] == '|' || at[length] == '\0')) {
+                return name;
+            }
+        }
+    }
+    return NULL;
+}
+
+static const smk_token *find_token(const smk_statement *statement, smk_modifier modifier)
+{
+    for (unsigned i = 0; i < statement->instruction.word_count; i++) {
+        const smk_word *word = &statement->instruction.words[i];
+        if (!word->is_type && word->value == modifier) {
+            return &statement->word_at[i];
+        }
+    }
+    return &statement->opcode_at;
+}
+
+static smk_status check_words(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_instruction *instruction = &statement->instruction;
+    for (unsigned i = 0; i < RULE_COUNT && instruction->word_count > 2; i++) {
+        if (rules[i].opcode != (smk_opcode)instruction->opcode) {
+            continue;
+        }
+        const char *first = find_word(instruction, rules[i].first);
+        const char *second = first == NULL ? NULL : find_word(instruction, rules[i].second);
+        if (second != NULL) {
+            return smk_refuse_unknown(parser, smk_parse_fail(parser, &statement->opcode_at, SMK_PTX,
+                                                             "'%s' does not take '.%s' together with '.%s'",
+                                                             smk_module_opcode_name((smk_opcode)instruction->opcode),
+                                                             second, first));
+        }
+    }
+    return SMK_OK;
+}
+
+smk_text smk_rules_words(const smk_statement *statement)
+{
+    smk_text whole = statement->opcode_at.text;
+    unsigned count = statement->instruction.word_count;
+    if (count != 0) {
+        const smk_token *last = &statement->word_at[count - 1];
+        whole.length = (size_t)(last->text.start + last->text.length - whole.start);
+    }
+    return whole;
+}
+
+smk_status smk_rules_need_target(smk_parser *parser, const smk_statement *statement, unsigned least)
+{
+    smk_text whole = smk_rules_words(statement);
+    return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX, "'%.*s' needs .target sm_%u or later, this is sm_%u",
+                          SMK_TEXT_PRINT(whole), least, (unsigned)parser->module->target);
+}
+
+/* Vectors of more than 128 bits: sm_100 has loads and stores of 256, of global memory. */
+static smk_status check_wide(smk_parser *parser, const smk_statement *statement, unsigned bits)
+{
+    enum { SM_OF_WIDE = 100 };
+    const smk_instruction *instruction = &statement->instruction;
+    const smk_text whole = smk_rules_words(statement);
+    if (bits > 256 || instruction->type == SMK_TYPE_B128 || instruction->opcode == SMK_OPCODE_MOV ||
+        instruction->opcode == SMK_OPCODE_LDU || smk_module_has(instruction, SMK_MODIFIER_MMIO)) {
+        return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX,
+                              "'%.*s' is a vector of %u bits, it takes up to 128", SMK_TEXT_PRINT(whole), bits);
+    }
+    if (instruction->space != SMK_SPACE_GENERIC && instruction->space != SMK_SPACE_GLOBAL) {
+        return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX,
+                              "'%.*s' is a vector of %u bits, which only global memory takes", SMK_TEXT_PRINT(whole),
+                              bits);
+    }
+    return parser->module->target >= SM_OF_WIDE || parser->expands
+               ? SMK_OK
+               : smk_rules_need_target(parser, statement, SM_OF_WIDE);
+}
+
+static smk_status check_copy(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_operand *operands = statement->instruction.operands;
+    const uint64_t bytes = operands[2].bits;
+    const bool whole_line = smk_module_has(&statement->instruction, SMK_MODIFIER_CG);
+    if (whole_line ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16) {
+        return smk_parse_fail(parser, &statement->operand_at[2], SMK_PTX, "'cp.async' copies %s bytes, not %llu",
+                              whole_line ? "16" : "4, 8 or 16", (unsigned long long)bytes);
+    }
+    if (statement->instruction.operand_count > 3 && operands[3].kind == SMK_OPERAND_IMMEDIATE &&
+        operands[3].type == SMK_TYPE_U32 && operands[3].bits > bytes) {
+        return smk_parse_fail(parser, &statement->operand_at[3], SMK_PTX,
+                              "'cp.async' of %llu bytes cannot read %llu bytes", (unsigned long long)bytes,
+                              (unsigned long long)operands[3].bits);
+    }
+    return SMK_OK;
+}
+
+/* The number of threads that a barrier expects: whole warps. */
+static smk_status check_barrier(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_instruction *instruction = &statement->instruction;
+    const bool reduces = smk_module_has(instruction, SMK_MODIFIER_RED);
+    const unsigned at = instruction->result_count + 1U;
+    const char *opcode = smk_module_opcode_name((smk_opcode)instruction->opcode);
+    if (smk_module_has(instruction, SMK_MODIFIER_WARP)) {
+        return SMK_OK;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_CTA) &&
+        (instruction->words[0].is_type || instruction->words[0].value != SMK_MODIFIER_CTA)) {
+        return smk_parse_fail(parser, find_token(statement, SMK_MODIFIER_CTA), SMK_PTX,
+                              "'.cta' stands right behind '%s'", opcode);
+    }
+    if (instruction->operand_count <= at + reduces || instruction->operands[at].kind != SMK_OPERAND_IMMEDIATE) {
+        return SMK_OK;
+    }
+    const uint64_t threads = instruction->operands[at].bits;
+    if (threads % WARP != 0 || (threads == 0 && smk_module_has(instruction, SMK_MODIFIER_ARRIVE))) {
+        return smk_parse_fail(parser, &statement->operand_at[at], SMK_PTX,
+                              "'%s' counts whole warps: %llu threads are no multiple of %d above 0", opcode,
+                              (unsigned long long)threads, WARP);
+    }
+    return SMK_OK;
+}
+
+/* An arrival adds 1 at least. */
+static smk_status check_arrival(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_instruction *instruction = &statement->instruction;
+    const bool arrives =
+        smk_module_has(instruction, SMK_MODIFIER_ARRIVE) || smk_module_has(instruction, SMK_MODIFIER_ARRIVE_DROP);
+    if (arrives && instruction->operand_count > 2 && instruction->operands[2].kind == SMK_OPERAND_IMMEDIATE &&
+        instruction->operands[2].bits == 0) {
+        return smk_parse_fail(parser, &statement->operand_at[2], SMK_PTX, "'mbarrier' counts 1 arrival or more, not 0");
+    }
+    return SMK_OK;
+}
+
+static smk_status check_table(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_label *label = (const smk_label *)parser->labels.items + statement->instruction.operands[1].index;
+    if (label->table != NULL && !label->of_functions) {
+        return SMK_OK;
+    }
+    return smk_parse_fail(parser, &statement->operand_at[1], SMK_PTX, "'%.*s' is not a table of branch targets",
+                          SMK_TEXT_PRINT(statement->operand_at[1].text));
+}
+
+static smk_status check_alignment(smk_parser *parser, const smk_statement *statement)
+{
+    const uint64_t alignment = statement->instruction.operands[2].bits;
+    if (alignment != 0 && (alignment & (alignment - 1)) == 0) {
+        return SMK_OK;
+    }
+    return smk_parse_fail(parser, &statement->operand_at[2], SMK_PTX, "'alloca' aligns to a power of two, not to %llu",
+                          (unsigned long long)alignment);
+}
+
+/* A part of the accesses that is above 0, and of a range no more than the whole of it. */
+static smk_status check_policy(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_instruction *instruction = &statement->instruction;
+    const smk_operand *operands = instruction->operands;
+    const bool is_part = smk_module_has(instruction, SMK_MODIFIER_FRACTIONAL) && instruction->operand_count > 1 &&
+                         operands[1].kind == SMK_OPERAND_IMMEDIATE,
+               is_range = smk_module_has(instruction, SMK_MODIFIER_RANGE) && instruction->operand_count > 3 &&
+                          operands[2].kind == SMK_OPERAND_IMMEDIATE && operands[3].kind == SMK_OPERAND_IMMEDIATE;
+    if (is_part && (operands[1].bits == 0 || operands[1].bits > BITS_OF_ONE)) {
+        return smk_parse_fail(parser, &statement->operand_at[1], SMK_PTX,
+                              "'createpolicy' takes a part above 0 and of at most 1, not %.*s",
+                              SMK_TEXT_PRINT(statement->operand_at[1].text));
+    }
+    if (is_range && operands[2].bits > operands[3].bits) {
+        return smk_parse_fail(parser, &statement->operand_at[2], SMK_PTX,
+                              "'createpolicy' of %llu bytes cannot begin with %llu bytes of the first kind",
+                              (unsigned long long)operands[3].bits, (unsigned long long)operands[2].bits);
+    }
+    return SMK_OK;
+}
+
+smk_status smk_rules_check(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_instruction *instruction = &statement->instruction;
+    const unsigned bits = smk_module_type_bits((smk_type)instruction->type) * instruction->vector;
+    const smk_class class = smk_opcode_class(instruction);
+    const bool memory = class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE;
+    if ((memory || instruction->opcode == SMK_OPCODE_MOV) && bits > 128) {
+        SMK_TRY(check_wide(parser, statement, bits));
+    }
+    if (instruction->opcode == SMK_OPCODE_BRX) {
+        return check_table(parser, statement);
+    }
+    if (instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 2) {
+        return check_copy(parser, statement);
+    }
+    if (parser->expands) { /* what an instruction is short for keeps the rest */
+        return SMK_OK;
+    }
+    if (instruction->opcode == SMK_OPCODE_BAR || instruction->opcode == SMK_OPCODE_BARRIER) {
+        return check_barrier(parser, statement);
+    }
+    if (instruction->opcode == SMK_OPCODE_CREATEPOLICY) {
+        return check_policy(parser, statement);
+    }
+    if (instruction->opcode == SMK_OPCODE_ALLOCA && instruction->operand_count > 2) {
+        return check_alignment(parser, statement);
+    }
+    if (instruction->opcode == SMK_OPCODE_MBARRIER) {
+        return check_arrival(parser, statement);
+    }
+    return memory || class == SMK_CLASS_ATOMIC ? check_words(parser, statement) : SMK_OK;
+}
