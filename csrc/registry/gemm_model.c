@@ -5,35 +5,30 @@
 #include <math.h>
 #include <string.h>
 
+/* How many times as long blocks of fma take for the operands' bytes: few of them are on their way at a time. */
+#define FMA_READS 1.7
+
 static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
                       odd_b)                                                                                           \
-    {#variant, part,  4,    128, rows,  columns, depth, shared_bytes, resident,                                        \
-     start,    alone, busy, end, odd_a, odd_b,   0.0,   0.0},
-#define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end,     \
-                             odd_a, odd_b)                                                                             \
-    {#variant, part,  8,    128, rows,  columns, depth, shared_bytes, resident,                                        \
-     start,    alone, busy, end, odd_a, odd_b,   0.0,   0.0},
-#define SMK_GEMM_LARGE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy,  \
-                            end)                                                                                       \
-    {#variant, part,  8,    threads, rows, columns, depth, shared_bytes, resident,                                     \
-     start,    alone, busy, end,     -1.0, -1.0,    0.0,   0.0},
+    {#variant, part, 4,   128,   rows,  columns, depth, shared_bytes, resident, start,                                 \
+     alone,    busy, end, odd_a, odd_b, 0.0,     1.0,   0.0,          0.0},
+#define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
+                             end, odd_a, odd_b, turned, reads)                                                         \
+    {#variant, part, 8,   threads, rows,  columns, depth, shared_bytes, resident, start,                               \
+     alone,    busy, end, odd_a,   odd_b, turned,  reads, 0.0,          0.0},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
-    {"fma", part,  4,    threads, rows,  columns, depth, shared_bytes, resident,                                       \
-     start, alone, busy, end,     odd_a, odd_b,   last,  each},
+    {"fma", part, 4,   threads, rows,  columns, depth,     shared_bytes, resident, start,                              \
+     alone, busy, end, odd_a,   odd_b, 0.0,     FMA_READS, last,         each},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
-#undef SMK_GEMM_LARGE_TILE
 #undef SMK_GEMM_FMA_TILE
 };
 
 /* Of an H200, in bytes a microsecond: its memory; and its L2 cache, which holds most partial sums. */
 static const double MEMORY_PACE = 4.2e6, CACHE_PACE = 2.0e6;
-
-/* How many times as long blocks of fma take for the operands' bytes: few of them are on their way at a time. */
-static const double FMA_READS = 1.7;
 
 /* Sums and tickets of so many bytes are kept cleared between calls (gpu/buffer.c); more take so many microseconds to
  * clear. */
@@ -129,14 +124,20 @@ static int64_t count_resident(const smk_request *request, const smk_gemm_tile *t
     return !is_less ? tile->resident : room > 1 ? (int64_t)room : 1;
 }
 
-/* Whether 16 bytes of float64 can be copied at once from each row of the operands, and written to each row of c. */
-static bool is_whole(const smk_request *request)
+/* Whether neighbours of a row of both operands lie side by side. */
+static bool is_along(const smk_request *request)
 {
-    const int64_t *d = request->dimensions;
     const smk_gemm_strides s = smk_plan_gemm_strides(request);
-    return s.a_col == 1 && s.b_col == 1 && d[SMK_GEMM_K] > 0 &&
-           (s.a_row | s.b_row | s.a_stack | s.b_stack | d[SMK_GEMM_K] | d[SMK_GEMM_N]) % 2 == 0 &&
-           smk_plan_layout(request, SMK_GEMM_A).is_aligned && smk_plan_layout(request, SMK_GEMM_B).is_aligned;
+    return s.a_col == 1 && s.b_col == 1 && request->dimensions[SMK_GEMM_K] > 0;
+}
+
+/* What a step takes longer, as a part of it, by how an operand lies. */
+static double count_odd(const smk_gemm_tile *tile, double odd, int64_t stride, int64_t stride_along)
+{
+    if (tile->bytes < sizeof(double)) {
+        return odd * smk_gemm_model_odd(stride, stride_along);
+    }
+    return stride_along != 1 ? tile->turned : stride % 2 != 0 ? odd : 0.0;
 }
 
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
@@ -151,15 +152,14 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double each = blocks / count, rounds = ceil(each / resident);
     const double steps = ceil((double)(parts.part_k < k ? parts.part_k : k) / (double)tile->depth);
     const smk_gemm_strides s = smk_plan_gemm_strides(request);
-    const int64_t words = (int64_t)tile->bytes / 4; /* of an element: what is odd is counted in those of float32 */
-    const double odd = (tile->odd_a * smk_gemm_model_odd(s.a_row * words, s.a_col) * (double)tile->rows +
-                        tile->odd_b * smk_gemm_model_odd(s.b_row * words, s.b_col) * (double)tile->columns) /
+    const double odd = (count_odd(tile, tile->odd_a, s.a_row, s.a_col) * (double)tile->rows +
+                        count_odd(tile, tile->odd_b, s.b_row, s.b_col) * (double)tile->columns) /
                        (double)(tile->rows + tile->columns);
     const double alone = slowdown * steps * tile->alone * (1.0 + odd) * rounds;
     const double busy = slowdown * steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
     const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
-    const double read =
-        smk_gemm_model_repeated(request, smk_gemm_model_read(request), tile->last > 0 ? FMA_READS : 1.0);
+    const double read = smk_gemm_model_repeated(request, smk_gemm_model_read(request),
+                                                tile->bytes < sizeof(double) || odd > 0 ? tile->reads : 1.0);
     const double slower = alone > busy ? alone : busy;
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
@@ -193,7 +193,7 @@ static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is
            (tile->part != NULL && strcmp(tile->part, "raw") == 0) == is_raw &&
            !__builtin_mul_overflow(down, across, blocks) &&
            !__builtin_mul_overflow(*blocks, smk_plan_stack(request), blocks) && *blocks <= INT32_MAX &&
-           tile->shared_bytes <= request->machine->shared_bytes_max && (tile->odd_a >= 0 || is_whole(request));
+           tile->shared_bytes <= request->machine->shared_bytes_max && (tile->turned >= 0 || is_along(request));
 }
 
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)

@@ -13,8 +13,9 @@ typedef struct smk_gemm_tile {
     size_t shared_bytes;
     int64_t resident;
     double start, alone, busy, end;
-    double odd_a, odd_b; /* -1 where it takes only operands of which 16 bytes can be copied at once */
-    double last, each;   /* last: 0 where a launch adds the sums of parts */
+    double odd_a, odd_b, turned; /* turned: -1 where it takes only operands whose rows lie side by side */
+    double reads;
+    double last, each; /* last: 0 where a launch adds the sums of parts */
 } smk_gemm_tile;
 
 /* What a plan of tiles takes. */

@@ -9,9 +9,9 @@
 //            neighbours lie in memory.
 //          - mma wants of each lane single elements of a and b, four neighbours along k of each row and column. An xor
 //            of row and column spreads these reads over all banks, and the copies, whichever way they go.
-//          - Where both operands allow 16 bytes at once, the fragments of the next mma are read, and the copies of a
-//            later step begun, while this one computes: there is no branch between two mma. What k leaves over is the
-//            first step, so that all others are whole, and what lies outside is 0 from the beginning (make_whole).
+//          - Where neighbours of a row of both operands lie side by side, the fragments of the next mma are read, and
+//            the copies of a later step begun, while this one computes. What k leaves over is the first step, so that
+//            all others are whole, and what lies outside is 0 from the beginning (make_ahead).
 //          - The warps of a block share a tile of c, or each goes over a part of the staged k, and their sums are added
 //            at the end, in order. Where there are few tiles, k is cut into parts (add; gemm/split_k).
 //          - Blocks go through c in bands of tiles, so that those that run together share rows and columns. One launch
@@ -191,37 +191,47 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
                 : "d"(p[0]), "d"(p[1]), "d"(q[0]));
     }
 
-    // Begins a copy of 16 bytes where `on` is not 0.
-    static __device__ __forceinline__ void copy_whole(unsigned to, const double *from, unsigned on)
+    // Begins a copy of V elements where `on` is not 0.
+    template <int V> static __device__ __forceinline__ void copy_ahead(unsigned to, const double *from, unsigned on)
     {
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; "
-                     "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16; }" ::"r"(to),
-                     "l"(from), "r"(on)
-                     : "memory");
+        if constexpr (V == 2)
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; "
+                         "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16; }" ::"r"(to),
+                         "l"(from), "r"(on)
+                         : "memory");
+        else
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; "
+                         "@p cp.async.ca.shared.global.L2::128B [%0], [%1], 8; }" ::"r"(to),
+                         "l"(from), "r"(on)
+                         : "memory");
     }
 
-    // What make does, for operands of which 16 bytes can be copied at once, and warps that share the staged k.
-    static __device__ __forceinline__ void make_whole(const gemm_dmma_call &g, const gemm_dmma_place &place)
+    // What make does, for operands whose rows are copied V elements at a time, and warps that share the staged k.
+    template <int V>
+    static __device__ __forceinline__ void make_ahead(const gemm_dmma_call &g, const gemm_dmma_place &place)
     {
         constexpr int TURNS = DEPTH / K,
                       PARTS = TURNS - 1;                 // mma along the k of a step; copies go beside all but the last
-        constexpr int ROW_A = DEPTH / 2, ROW_B = BN / 2; // threads that copy a row
+        constexpr int ROW_A = DEPTH / V, ROW_B = BN / V; // threads that copy a row
         constexpr int DOWN_A = THREADS / ROW_A, DOWN_B = THREADS / ROW_B, COPIES_A = BM / DOWN_A,
                       COPIES_B = DEPTH / DOWN_B;
-        static_assert(DOWN_A % 8 == 0 && PARTS > 0 && TURNS % 2 == 0, "rows of a that a thread copies are xored alike");
+        constexpr int CYCLE_A = DOWN_A >= 8 ? 1 : 8 / DOWN_A, CYCLE_B = DOWN_B >= 8 ? 1 : 8 / DOWN_B;
+        static_assert(COPIES_A % CYCLE_A == 0 && COPIES_B % CYCLE_B == 0 && PARTS > 0 && TURNS % 2 == 0);
 
-        // Who am I: the warp's part of the tile; the rows of a and of b whose 16 bytes I copy.
+        // Who am I: the warp's part of the tile; the rows of a and of b of which I copy V elements.
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, t = lane % 4;
         const int my_row = warp % AM * 16 * TM, my_col = warp / AM % AN * 16 * TN;
-        const int row_a = threadIdx.x / ROW_A, col_a = threadIdx.x % ROW_A * 2;
-        const int row_b = threadIdx.x / ROW_B, col_b = threadIdx.x % ROW_B * 2;
+        const int row_a = threadIdx.x / ROW_A, col_a = threadIdx.x % ROW_A * V;
+        const int row_b = threadIdx.x / ROW_B, col_b = threadIdx.x % ROW_B * V;
         const double *from_a = g.a + (place.row + row_a) * g.a_row + place.first_k + col_a;
         const double *from_b = g.b + (place.first_k + row_b) * g.b_row + place.col + col_b;
         const unsigned base = (unsigned)__cvta_generic_to_shared(gemm_dmma_staged);
-        const unsigned to_a = base + place_a(row_a, col_a) * 8;
-        unsigned to_b[COPIES_B], rows = 0; // a bit for each row of a that is inside
+        unsigned to_a[CYCLE_A], to_b[CYCLE_B], rows = 0; // a bit for each row of a that is inside
 #pragma unroll
-        for (int j = 0; j < COPIES_B; ++j)
+        for (int j = 0; j < CYCLE_A; ++j)
+            to_a[j] = base + place_a(row_a + j * DOWN_A, col_a) * 8;
+#pragma unroll
+        for (int j = 0; j < CYCLE_B; ++j)
             to_b[j] = base + place_b(col_b, row_b + j * DOWN_B) * 8;
 #pragma unroll
         for (int j = 0; j < COPIES_A; ++j)
@@ -230,10 +240,12 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         const long long depth = place.end_k - place.first_k;
         const int steps = int((depth + DEPTH - 1) / DEPTH), first = int(depth - (steps - 1ll) * DEPTH);
         const auto stage_a = [&](int slot, int j, unsigned on) {
-            copy_whole(to_a + (slot * SIZE + j * DOWN_A * DEPTH) * 8, from_a + j * DOWN_A * g.a_row, on >> j & 1);
+            copy_ahead<V>(to_a[j % CYCLE_A] + (slot * SIZE + j / CYCLE_A * CYCLE_A * DOWN_A * DEPTH) * 8,
+                          from_a + j * DOWN_A * g.a_row, on >> j & 1);
         };
         const auto stage_b = [&](int slot, int j, unsigned on) {
-            copy_whole(to_b[j] + slot * SIZE * 8, from_b + j * DOWN_B * g.b_row, on);
+            copy_ahead<V>(to_b[j % CYCLE_B] + (slot * SIZE + j / CYCLE_B * CYCLE_B * DOWN_B * BN) * 8,
+                          from_b + j * DOWN_B * g.b_row, on);
         };
         const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
         const auto await = [] {
@@ -407,15 +419,15 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         const gemm_dmma_place place = {(long long)(band + in_band % band_tiles) * BM,
                                        (long long)(in_band / band_tiles) * BN, first, end,
                                        g.c + (part * g.stack + item) * g.m * g.n};
-        if constexpr (BM * BN > 8192) { // the plan takes this tile for such operands only
-            make_whole(g, place);
-        } else {
-            if constexpr (AK == 1 && BM <= 64) // the tile of 128 rows is the fastest where operands do not allow this
-                if (measure_width(g.a, g.a_row, g.a_col) == 2 && measure_width(g.b, g.b_row, g.b_col) == 2 &&
-                    g.k % 2 == 0 && g.n % 2 == 0 && first < end)
-                    return make_whole(g, place);
-            make(g, place);
+        if constexpr (AK == 1) {
+            const int width_a = measure_width(g.a, g.a_row, g.a_col), width_b = measure_width(g.b, g.b_row, g.b_col);
+            if (width_a == 2 && width_b == 2 && g.k % 2 == 0 && g.n % 2 == 0 && first < end)
+                return make_ahead<2>(g, place);
+            if (width_a > 0 && width_b > 0 && first < end)
+                return make_ahead<1>(g, place);
         }
+        if constexpr (DEPTH != 32) // the plan takes tiles of 32 k a step for rows of neighbours only
+            make(g, place);
     }
 };
 
@@ -459,6 +471,15 @@ extern "C" __global__ void __launch_bounds__(128, 2)
                     long long part_k, long long stack, long long a_stack, long long b_stack)
 {
     gemm_dmma_tile<2, 2, 1, 1, 4, 64, 3>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_dmma_joint(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                    long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<1, 1, 2, 2, 1, 32, 4>::run(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 

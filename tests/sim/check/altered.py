@@ -57,8 +57,11 @@ def find_sample(family, dtype, sizes, keywords=None):
 
 @functools.lru_cache(maxsize=32)
 def make_sample(family, dtype, sizes, keywords):
-    random = np.random.RandomState(7)
-    sample = workloads.make_sample(family, dict(sizes), dtype, random, dict(keywords))
+    """With "turned" among the sizes, neighbours of a row of the operands lie apart."""
+    random, plain = np.random.RandomState(7), {name: x for name, x in sizes if name != "turned"}
+    sample = workloads.make_sample(family, plain, dtype, random, dict(keywords))
+    if len(plain) < len(sizes):
+        sample.arrays = [np.asfortranarray(array) for array in sample.arrays]
     sample.expect = functools.cache(sample.expect)
     return sample
 
@@ -157,13 +160,26 @@ OF_PART = {
         "rows8": ({"m": 5, "k": 65, "n": 65}, {"m": 5, "k": 152, "n": 68}),
     },
     "gemm/dmma": {
-        "": ({"m": 256, "k": 71, "n": 61}, {"m": 250, "k": 101, "n": 61}),
-        "wide": ({"m": 66, "k": 300, "n": 250}, {"m": 66, "k": 71, "n": 250}),
-        "large": ({"m": 128, "k": 600, "n": 250}, {"m": 120, "k": 602, "n": 250}),
-        "square": ({"m": 35, "k": 70, "n": 34}, {"m": 35, "k": 101, "n": 34}),
-        "small": ({"m": 64, "k": 200, "n": 24}, {"m": 33, "k": 71, "n": 31}),
+        "": (
+            {"m": 250, "k": 300, "n": 130},
+            {"m": 250, "k": 201, "n": 31},
+            {"m": 250, "k": 201, "n": 62, "turned": 1},
+        ),
+        "wide": (
+            {"m": 66, "k": 300, "n": 250},
+            {"m": 66, "k": 301, "n": 250},
+            {"m": 66, "k": 71, "n": 250, "turned": 1},
+        ),
+        "large": ({"m": 120, "k": 602, "n": 250}, {"m": 128, "k": 601, "n": 251}),
+        "square": (
+            {"m": 35, "k": 70, "n": 34},
+            {"m": 35, "k": 101, "n": 34},
+            {"m": 35, "k": 70, "n": 34, "turned": 1},
+        ),
+        "joint": ({"m": 24, "k": 72, "n": 62}, {"m": 33, "k": 71, "n": 31}),
+        "small": ({"m": 64, "k": 200, "n": 24}, {"m": 64, "k": 201, "n": 24}),
         "thin": ({"m": 30, "k": 200, "n": 4}, {"m": 40, "k": 71, "n": 5}),
-        "low": ({"m": 3, "k": 200, "n": 24}, {"m": 3, "k": 201, "n": 31}),
+        "low": ({"m": 3, "k": 200, "n": 24}, {"m": 3, "k": 201, "n": 24}),
     },
     "gemm/tuned": {
         "": ({"m": 256, "k": 76, "n": 250}, {"m": 256, "k": 77, "n": 250}),

@@ -62,6 +62,7 @@ _OFTEN = "sums that are added one by one are as right as those that are added to
 _FIRST = "no value of a bin is below the first edge: the loop that looks there ends at once"
 
 _EMPTY = "where k is 0 the tiles of one round are zeros"
+_OTHER_PATH = "the path that is taken without it serves these operands too"
 _BEHIND = "behind the last step zeros are staged, which no thread reads"
 _NOTHING = "behind the sums of the last part the workspace is 0"
 _ITEMS = "the element by element way is right for every size"
@@ -141,8 +142,17 @@ SPARE_GUARDS = {
     },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
-        "g.k % 2 == 0 && g.n % 2 == 0 && first < end)": "rows of odd length that begin at even "
-        "places are parts of wider ones, and these operands are whole",
+        "if (width_a > 0 && width_b > 0 && first < end)": _OTHER_PATH,
+        **{
+            f"gemm_dmma_tile<{tile}>::run(": _OTHER_PATH
+            for tile in (
+                "1, 1, 2, 2, 1, 32, 4",
+                "2, 2, 2, 2, 1, 16, 4",
+                "4, 2, 1, 4, 1, 16, 4",
+                "4, 2, 2, 2, 1, 16, 4",
+                "4, 2, 2, 4, 1, 32, 3",
+            )
+        },
         "stage(g, place, step, step);": _ITEMS,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
         "write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, all);": _ITEMS,
