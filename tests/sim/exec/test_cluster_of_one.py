@@ -86,4 +86,4 @@ mad.wide.u32 %rd1, %r1, 4, %rd1; st.global.u32 [%rd1], %r1;"""
 
 def test_number_16_is_no_barrier_of_a_kernel():
     with pytest.raises(smemkit.BarrierError, match="below 16"):
-        make("barrier.sync 16;")(1, 32, (np.zeros(1, "int32"),))
+        make("mov.u32 %r1, 16;\nbarrier.sync %r1;")(1, 32, (np.zeros(1, "int32"),))
