@@ -101,6 +101,14 @@ def multiply_transposed_by_tiles(variant):
             multiply_transposed(variant, "float32", **sizes)
 
 
+def multiply_transposed_doubles(variant):
+    """In tiles that look ahead where neighbours of a row lie side by side, and here do not."""
+    multiply_transposed(variant, "float64")
+    with multiprocessors(1):
+        for sizes in ((35, 70, 34), (66, 71, 250)):
+            multiply_transposed(variant, "float64", *sizes)
+
+
 def multiply_a_column(variant):
     """A vector whose elements are not neighbours."""
     a, b = integers(1, (41, 70)), integers(2, (70, 3))
@@ -182,7 +190,7 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "histogram": (count_in_uneven_bins,),
     "gemm/tuned": (multiply_no_numbers,),
     "gemm/direct": (multiply_no_numbers, lambda name: multiply_transposed(name, "float32")),
-    "gemm/dmma": (lambda name: multiply_transposed(name, "float64"),),
+    "gemm/dmma": (multiply_transposed_doubles,),
     "gemm/fma": (multiply_transposed_by_tiles,),
     "gemm/vector": (multiply_a_column, multiply_at_an_odd_address),
     "reduce_axis/panel": (reduce_long_axes,),
