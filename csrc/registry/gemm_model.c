@@ -8,23 +8,47 @@
 /* How many times as long blocks of fma take for the operands' bytes: few of them are on their way at a time. */
 #define FMA_READS 1.7
 
+/* Tiles for a short k, at most SHORT_MOST of it: up to SHORT_WHOLE is staged at once, and more in two halves, whose
+ * lengths are multiples of SHORT_STEP. Rows of what is staged are longer by SHORT_PAD elements (gemm/fma.cu). */
+enum { SHORT_MOST = 128, SHORT_WHOLE = 80, SHORT_STEP = 4, SHORT_PAD = 4 };
+
+/* How many times their bytes the writes of c take, where its rows have an even length and where an odd one; the latter of
+ * float64. */
+#define WRITTEN_ONCE                                                                                                   \
+    {                                                                                                                  \
+        1.0, 1.0                                                                                                       \
+    }
+#define WRITTEN_AS_DOUBLE                                                                                              \
+    {                                                                                                                  \
+        2.0, 2.8                                                                                                       \
+    }
+
 static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
                       odd_b)                                                                                           \
-    {#variant, part, 4,   128,   rows,  columns, depth, shared_bytes, resident, start,                                 \
-     alone,    busy, end, odd_a, odd_b, 0.0,     1.0,   0.0,          0.0},
+    {#variant, part, 4,     128,   rows, columns, depth, shared_bytes, resident, start,       alone,                   \
+     busy,     end,  odd_a, odd_b, 0.0,  1.0,     0.0,   0.0,          false,    WRITTEN_ONCE},
 #define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
                              end, odd_a, odd_b, turned, reads)                                                         \
-    {#variant, part, 8,   threads, rows,  columns, depth, shared_bytes, resident, start,                               \
-     alone,    busy, end, odd_a,   odd_b, turned,  reads, 0.0,          0.0},
+    {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,         start, alone, busy,       \
+     end,      odd_a, odd_b, turned,  reads, 0.0,     0.0,   false,        WRITTEN_AS_DOUBLE},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
-    {"fma", part, 4,   threads, rows,  columns, depth,     shared_bytes, resident, start,                              \
-     alone, busy, end, odd_a,   odd_b, 0.0,     FMA_READS, last,         each},
+    {"fma", part, 4,     threads, rows, columns,   depth, shared_bytes, resident, start,       alone,                  \
+     busy,  end,  odd_a, odd_b,   0.0,  FMA_READS, last,  each,         false,    WRITTEN_ONCE},
+#define SMK_GEMM_SHORT_TILE(part, rows, columns, threads, resident, start, alone, busy, end)                           \
+    {"fma", part, 4,   threads, rows, columns, SHORT_STEP, 0,   resident, start,       alone,                          \
+     busy,  end,  0.0, 0.0,     0.0,  1.0,     0.0,        0.0, true,     WRITTEN_ONCE},
+#define SMK_GEMM_ONCE_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end,       \
+                           odd_a, odd_b, writes, odd_writes)                                                           \
+    {"direct", part,  4,   threads, rows, columns, depth, shared_bytes,        resident, start, alone, busy, end,      \
+     odd_a,    odd_b, 0.0, 1.0,     0.0,  0.0,     false, {writes, odd_writes}},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
 #undef SMK_GEMM_FMA_TILE
+#undef SMK_GEMM_SHORT_TILE
+#undef SMK_GEMM_ONCE_TILE
 };
 
 /* Of an H200, in bytes a microsecond: its memory; and its L2 cache, which holds most partial sums. */
@@ -37,9 +61,8 @@ static const double KEPT_BYTES = 1 << 22, CLEAR = 3.3;
 /* A launch that adds partial sums, in microseconds. */
 static const double ADD_START = 2.6;
 
-/* Of float64: how many times their bytes the writes of c take, where its rows have an even length and where an odd one;
- * and what a launch that adds takes longer. */
-static const double DOUBLE_WRITES = 2.0, DOUBLE_ODD_WRITES = 2.8, DOUBLE_ADD = 0.6;
+/* What a launch that adds takes longer for float64. */
+static const double DOUBLE_ADD = 0.6;
 
 /* For the kernels that have no rows in gemm_tiles.def: a launch, and a step of 1 along k, in microseconds; the products
  * a microsecond of a kernel of speed 1 (variants.def), on 132 multiprocessors; and how many times their bytes the writes
@@ -114,13 +137,29 @@ double smk_gemm_model_read(const smk_request *request)
     return (double)request->item_bytes * (double)d[SMK_GEMM_K] * (rows + columns);
 }
 
-/* Blocks of a multiprocessor at a time: cards with less shared memory than an H200 have room for fewer. */
+smk_gemm_stage smk_gemm_model_stage(const smk_request *request, const smk_gemm_tile *tile)
+{
+    const int64_t k = request->dimensions[SMK_GEMM_K] > 0 ? request->dimensions[SMK_GEMM_K] : 1;
+    const int64_t once = k <= SHORT_WHOLE ? k : smk_plan_divide_up(k, 2);
+    const int64_t depth = smk_plan_divide_up(once, SHORT_STEP) * SHORT_STEP;
+    const int64_t elements = depth * (tile->rows + tile->columns + 2 * SHORT_PAD);
+    return (smk_gemm_stage){depth, (size_t)elements * sizeof(float)};
+}
+
+static size_t count_shared_bytes(const smk_request *request, const smk_gemm_tile *tile)
+{
+    return tile->is_short ? smk_gemm_model_stage(request, tile).shared_bytes : tile->shared_bytes;
+}
+
+/* Blocks of a multiprocessor at a time: cards with less shared memory than an H200 have room for fewer, and so have all
+ * for those that stage much of a short k. */
 static int64_t count_resident(const smk_request *request, const smk_gemm_tile *tile)
 {
     enum { RESERVED = 1024 }; /* bytes that the driver takes of each block, and that a block alone cannot have */
-    const size_t bytes = request->machine->shared_bytes_max,
-                 room = (bytes + RESERVED) / (tile->shared_bytes + RESERVED);
-    const bool is_less = request->machine->slowdown != NULL && (int64_t)room < tile->resident;
+    const size_t bytes = request->machine->shared_bytes_max;
+    const size_t room =
+        (bytes < SIZE_MAX - RESERVED ? bytes + RESERVED : bytes) / (count_shared_bytes(request, tile) + RESERVED);
+    const bool is_less = (request->machine->slowdown != NULL || tile->is_short) && (int64_t)room < tile->resident;
     return !is_less ? tile->resident : room > 1 ? (int64_t)room : 1;
 }
 
@@ -165,7 +204,7 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
     const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
-    const double writes = !is_double || is_cut ? 1.0 : n % 2 == 0 ? DOUBLE_WRITES : DOUBLE_ODD_WRITES;
+    const double writes = is_double && is_cut ? 1.0 : tile->writes[n % 2];
     const double add = tile->last > 0 && is_cut ? tile->last + slowdown * all * tile->each * tiles_each + clear
                                                 : smk_gemm_model_add(request, parts.count);
     return tile->start + (slower > read ? slower : read) +
@@ -193,7 +232,9 @@ static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is
            (tile->part != NULL && strcmp(tile->part, "raw") == 0) == is_raw &&
            !__builtin_mul_overflow(down, across, blocks) &&
            !__builtin_mul_overflow(*blocks, smk_plan_stack(request), blocks) && *blocks <= INT32_MAX &&
-           tile->shared_bytes <= request->machine->shared_bytes_max && (tile->turned >= 0 || is_along(request));
+           (!tile->is_short || d[SMK_GEMM_K] <= SHORT_MOST) &&
+           count_shared_bytes(request, tile) <= request->machine->shared_bytes_max &&
+           (tile->turned >= 0 || is_along(request));
 }
 
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
@@ -208,7 +249,7 @@ smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t s
     smk_gemm_choice best = {.tile = NULL};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         const smk_gemm_tile *tile = &tiles[i];
-        const bool is_measured = request->item_bytes == tile->bytes;
+        const bool is_measured = request->item_bytes == tile->bytes && !tile->is_short;
         int64_t blocks = 0;
         if (!suits(request, tile, is_raw, &blocks)) {
             continue;

@@ -16,7 +16,17 @@ typedef struct smk_gemm_tile {
     double odd_a, odd_b, turned; /* turned: -1 where it takes only operands whose rows lie side by side */
     double reads;
     double last, each; /* last: 0 where a launch adds the sums of parts */
+    bool is_short;     /* k is staged in one step, or in two: shared_bytes is 0, and smk_gemm_model_stage says how */
+    double writes[2];  /* of rows of c of an even length, and of an odd one */
 } smk_gemm_tile;
+
+/* What a block of a tile with is_short stages at once: so many k, a multiple of 4. */
+typedef struct smk_gemm_stage {
+    int64_t depth;
+    size_t shared_bytes;
+} smk_gemm_stage;
+
+smk_gemm_stage smk_gemm_model_stage(const smk_request *request, const smk_gemm_tile *tile);
 
 /* What a plan of tiles takes. */
 typedef struct smk_gemm_choice {

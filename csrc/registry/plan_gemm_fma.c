@@ -1,7 +1,32 @@
 /* The plan of gemm/fma: one launch, whose tile and parts of k the model chooses. */
 #include "registry/gemm_model.h"
 
-/* (a, b, c, m, k, n, strides, tickets, sums, part_k, parts, stack). */
+/* (a, b, c, m, k, n, strides, staged k, stack): k is short. */
+static smk_status plan_short(const smk_request *request, const smk_gemm_choice *choice, smk_plan *plan,
+                             smk_error *error)
+{
+    const int64_t *d = request->dimensions;
+    const smk_gemm_stage stage = smk_gemm_model_stage(request, choice->tile);
+    smk_plan made = {.step_count = 1};
+    smk_step *step = &made.step[0];
+    step->part = choice->tile->part;
+    step->grid.x = (uint32_t)(smk_plan_divide_up(d[SMK_GEMM_M], choice->tile->rows) *
+                              smk_plan_divide_up(d[SMK_GEMM_N], choice->tile->columns));
+    step->block = (smk_dim3){choice->tile->threads, 1, 1};
+    step->shared_bytes = stage.shared_bytes;
+    smk_plan_gemm_add_operands(step, request, choice->parts, 0);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, stage.depth);
+    const smk_status status = smk_plan_gemm_add_stack(step, request, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_gemm_model_note(choice, &made);
+    made.time_us = choice->time_us;
+    *plan = made;
+    return SMK_OK;
+}
+
+/* (a, b, c, m, k, n, strides, tickets, sums, part_k, parts, stack), or what plan_short says. */
 smk_status smk_plan_gemm_fma(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const int64_t *d = request->dimensions;
@@ -14,6 +39,9 @@ smk_status smk_plan_gemm_fma(const smk_request *request, smk_plan *plan, smk_err
     smk_status status = smk_gemm_model_check(request, choice, error);
     if (status != SMK_OK) {
         return status;
+    }
+    if (choice.tile->is_short) {
+        return plan_short(request, &choice, plan, error);
     }
     const int64_t parts = choice.parts.count, tile_elements = choice.tile->rows * choice.tile->columns;
     const int64_t tiles =

@@ -19,6 +19,7 @@ OTHER_BLOCKS = {
     "gemm_vector_stripe": 512,
     "gemm_vector_across": 512,
     "gemm_dmma_large": 256,
+    "gemm_direct_broad": 256,
     "gemm_fma_row": 256,
     "gemm_fma_rows4": 256,
     "gemm_fma_rows8": 256,

@@ -5,8 +5,10 @@
 // Idea     gemm/tuned lays out both operands before it multiplies, which pays where each is used often. Small products,
 //          and those with few rows or columns, wait longer for that launch and its bytes than for the products. So
 //          here the operands are copied to shared memory as they are, and each warp cuts what it reads into parts.
-//          - The warps of a block share a tile of c, or each goes over a part of the staged k, so that no number is cut
-//            twice, and their sums are added at the end, in order.
+//          - In small tiles the warps share the tile, or each goes over a part of the staged k, so that no number is
+//            cut twice, and their sums are added at the end, in order.
+//          - In larger ones lanes read a step of k from memory into registers, and write its parts to shared memory
+//            as mma wants them: each number is cut once, and not by every warp that reads it (gemm_direct_once).
 //          - A lane reads four neighbours at once, along k or along a row of b, and takes them for the rows, columns
 //            and k that mma wants: in which order these are numbered changes no sum. An xor of row and column spreads
 //            the reads over all banks.
@@ -18,7 +20,7 @@
 //          - One launch makes a stack of products, as many tiles more.
 // Differs  from gemm/tuned: the operands are cut where they are used, by one launch.
 // Claims   shared.load.conflicts = 0     k, n multiples of 4
-// Length   more than an exhibit has: it is the fast one for small products and has tiles of five shapes.
+// Length   more than an exhibit has: it is the fast one for small products and has tiles of seven shapes.
 // Source   as gemm/tuned; measured on an H200
 
 extern __shared__ float4 gemm_direct_staged[];
@@ -78,7 +80,7 @@ static __device__ __forceinline__ void gemm_direct_multiply(float (*sum)[TM][4],
 // A block of AM x AN x AK warps: rows, columns, and parts of the staged k. A warp makes 16 TM x 32 TN elements, and
 // takes EACH panels of 16 k of a stage.
 template <int TM, int TN, int AM, int AN, int AK, int EACH, int STAGES> struct gemm_direct_tile {
-    static constexpr int BM = 16 * TM * AM, BN = 32 * TN * AN, DEPTH = 16 * AK * EACH, THREADS = 128;
+    static constexpr int BM = 16 * TM * AM, BN = 32 * TN * AN, DEPTH = 16 * AK * EACH, THREADS = 32 * AM * AN * AK;
     static constexpr int WORDS = (BM + BN) * DEPTH, PITCH = BN + 4, ELEMENTS = BM * BN / THREADS;
 
     // Where in a stage an element of a lies, and one of b. Four neighbours stay together.
@@ -299,25 +301,144 @@ template <int TM, int TN, int AM, int AN, int AK, int EACH, int STAGES> struct g
         if (__syncthreads_or(!whole))
             make_again(g, place);
     }
+};
 
-    // Finds the block's product, its tile, in order down the columns of a band of tiles, and its part of k.
-    static __device__ __forceinline__ void run(gemm_direct_call g)
+// The same for larger tiles, of WM x WN warps with 16 TM x 16 TN elements each, in steps of 16 k. Each number is read
+// from memory once by a block, four bytes at a time, which suits every layout, and cut once.
+template <int TM, int TN, int WM, int WN, typename Again> struct gemm_direct_once {
+    static constexpr int BM = 16 * TM * WM, BN = 16 * TN * WN, WARPS = WM * WN, DEPTH = 16;
+    static constexpr int FRAGMENTS_A = BM / 16, FRAGMENTS = FRAGMENTS_A + BN / 16;
+    static constexpr int EACH = FRAGMENTS / WARPS, WORDS = 3 * 32; // of 16 bytes, of a fragment
+    static_assert(FRAGMENTS % WARPS == 0 && BM == Again::BM && BN == Again::BN && 32 * WARPS == Again::THREADS);
+
+    // What a lane reads of a fragment of 16 rows of a, or columns of b: of two lines, 8 apart, every fourth k.
+    struct source {
+        const float *at[2];
+        long long step;
+        int first, index;
+        bool is_b, inside[2];
+    };
+
+    static __device__ __forceinline__ source find(const gemm_direct_call &g, const gemm_direct_place &place, int index)
     {
-        const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
-        if (item >= g.stack)
-            return;
-        g.a += item * g.a_stack;
-        g.b += item * g.b_stack;
-        constexpr unsigned GROUP = 512 / BM;
-        const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
-        const unsigned part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
-        const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
-        const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
-        const long long first = part * g.part_k, end = first + g.part_k < g.k ? first + g.part_k : g.k;
-        make(g, {(long long)(band + in_band % band_tiles) * BM, (long long)(in_band / band_tiles) * BN, first, end,
-                 g.c + (part * g.stack + item) * g.m * g.n});
+        const bool is_b = index >= FRAGMENTS_A;
+        const int first = threadIdx.x % 4, in_line = (is_b ? index - FRAGMENTS_A : index) * 16 + threadIdx.x % 32 / 4;
+        const long long line = (is_b ? place.col : place.row) + in_line;
+        const long long step = is_b ? g.b_row : g.a_col, across = is_b ? g.b_col : g.a_row;
+        const float *const at = (is_b ? g.b : g.a) + line * across + (place.first_k + first) * step;
+        const long long left = (is_b ? g.n : g.m) - line;
+        return {{at, at + 8 * across}, step, first, index, is_b, {left > 0, left > 8}};
+    }
+
+    // Reads a step; zeros stand for what is outside. The next call reads the next step.
+    static __device__ __forceinline__ void read(source &from, int depth, float (&number)[2][4])
+    {
+#pragma unroll
+        for (int e = 0; e < 8; ++e) {
+            const bool inside = from.inside[e / 4] && from.first + e % 4 * 4 < depth;
+            number[e / 4][e % 4] = inside ? __ldg(from.at[e / 4] + e % 4 * 4 * from.step) : 0.0f;
+        }
+        from.at[0] += DEPTH * from.step, from.at[1] += DEPTH * from.step;
+    }
+
+    // Cuts what was read, and writes it. mma wants side by side: of a, the two rows of two k; of b, all k of a column.
+    static __device__ __forceinline__ void write(const source &from, const float (&number)[2][4], uint4 *to)
+    {
+        unsigned pair[2][2][3];
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+            gemm_direct_cut(number[e / 2][e % 2 * 2], number[e / 2][e % 2 * 2 + 1], pair[e / 2][e % 2]);
+#pragma unroll
+        for (int p = 0; p < 3; ++p) {
+            const unsigned x = pair[0][1][p], y = pair[1][0][p];
+            to[from.index * WORDS + p * 32 + threadIdx.x % 32] =
+                make_uint4(pair[0][0][p], from.is_b ? x : y, from.is_b ? y : x, pair[1][1][p]);
+        }
+    }
+
+    static __device__ __forceinline__ void make(const gemm_direct_call &g, const gemm_direct_place &place)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, depth = int(place.end_k - place.first_k);
+        const int first_m = warp % WM * TM, first_n = warp / WM * TN;
+        source from[EACH];
+        float number[EACH][2][4], sum[TN * 2][TM][4] = {};
+#pragma unroll
+        for (int f = 0; f < EACH; ++f) {
+            from[f] = find(g, place, warp + f * WARPS);
+            read(from[f], depth, number[f]);
+        }
+#pragma unroll 1
+        for (int done = 0; done < depth; done += DEPTH) {
+            uint4 *const here = reinterpret_cast<uint4 *>(gemm_direct_staged) + done / DEPTH % 2 * (FRAGMENTS * WORDS);
+#pragma unroll
+            for (int f = 0; f < EACH; ++f)
+                write(from[f], number[f], here);
+
+            // The step was written by all threads: none may read it before the last has written. And whoever is here
+            // has read the step before: the one after may overwrite that.
+            __syncthreads();
+#pragma unroll
+            for (int f = 0; f < EACH; ++f)
+                read(from[f], depth - done - DEPTH, number[f]);
+            unsigned part_a[TM][3][4], part_b[2][2][3];
+#pragma unroll
+            for (int e = 0; e < TM * 3; ++e)
+                *reinterpret_cast<uint4 *>(part_a[e / 3][e % 3]) = here[(first_m + e / 3) * WORDS + e % 3 * 32 + lane];
+#pragma unroll
+            for (int j = 0; j < TN; ++j) {
+#pragma unroll
+                for (int e = 0; e < 12; ++e) {
+                    const uint4 &x = here[(FRAGMENTS_A + first_n + j) * WORDS + e % 3 * 32 + lane];
+                    part_b[e / 6][e / 3 % 2][e % 3] = reinterpret_cast<const unsigned *>(&x)[e / 3];
+                }
+                gemm_direct_multiply<TM>(&sum[j * 2], part_a, part_b);
+            }
+        }
+
+        // Write two neighbours at once where rows of c are made of them.
+        constexpr float UNSCALE = 0x1p-34f;
+        bool whole = true, is_even = g.n % 2 == 0 && (size_t)place.c % 8 == 0;
+#pragma unroll
+        for (int e = 0; e < TN * 2 * TM * 2; ++e) {
+            const int j = e / (TM * 2), i = e / 2 % TM, h = e % 2;
+            const long long row = place.row + (first_m + i) * 16 + h * 8 + lane / 4;
+            const long long col = place.col + first_n * 16 + j * 8 + lane % 4 * 2;
+            const float x = sum[j][i][h * 2] * UNSCALE, y = sum[j][i][h * 2 + 1] * UNSCALE;
+            whole = whole && 0 * x == 0 && 0 * y == 0;
+            if (row < g.m && col < g.n) {
+                float *const to = place.c + row * g.n + col;
+                if (is_even)
+                    *reinterpret_cast<float2 *>(to) = make_float2(x, y);
+                else
+                    to[0] = x;
+                if (!is_even && col + 1 < g.n)
+                    to[1] = y;
+            }
+        }
+
+        // What is staged was read by all, and c is written: none may stage there, or look at c, before that.
+        if (__syncthreads_or(!whole))
+            Again::make_again(g, place);
     }
 };
+
+// Finds the block's product, its tile, in order down the columns of a band of tiles, and its part of k, and makes it.
+template <typename Tile> static __device__ __forceinline__ void gemm_direct_run(gemm_direct_call g)
+{
+    constexpr unsigned BM = Tile::BM, BN = Tile::BN, GROUP = 512 / BM;
+    const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
+    if (item >= g.stack)
+        return;
+    g.a += item * g.a_stack;
+    g.b += item * g.b_stack;
+    const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
+    const unsigned part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
+    const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
+    const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
+    const long long first = part * g.part_k, end = first + g.part_k < g.k ? first + g.part_k : g.k;
+    Tile::make(g, {(long long)(band + in_band % band_tiles) * BM, (long long)(in_band / band_tiles) * BN, first, end,
+                   g.c + (part * g.stack + item) * g.m * g.n});
+}
 
 // Adds the sums of all parts of k: a group of lanes makes one element, each lane every so many parts.
 extern "C" __global__ void __launch_bounds__(128) gemm_direct_add(const float *__restrict__ sums, float *__restrict__ c,
@@ -340,7 +461,7 @@ gemm_direct_low(const float *__restrict__ a, const float *__restrict__ b, float 
                 long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                 long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<1, 1, 1, 1, 4, 1, 3>::run(
+    gemm_direct_run<gemm_direct_tile<1, 1, 1, 1, 4, 1, 3>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
@@ -349,7 +470,7 @@ gemm_direct_wide(const float *__restrict__ a, const float *__restrict__ b, float
                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                  long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<1, 1, 1, 4, 1, 2, 3>::run(
+    gemm_direct_run<gemm_direct_tile<1, 1, 1, 4, 1, 2, 3>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
@@ -358,7 +479,7 @@ gemm_direct_tall(const float *__restrict__ a, const float *__restrict__ b, float
                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                  long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<2, 1, 4, 1, 1, 2, 3>::run(
+    gemm_direct_run<gemm_direct_tile<2, 1, 4, 1, 1, 2, 3>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
@@ -367,7 +488,25 @@ gemm_direct_large(const float *__restrict__ a, const float *__restrict__ b, floa
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                   long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<4, 2, 1, 1, 4, 1, 2>::run(
+    gemm_direct_run<gemm_direct_tile<4, 2, 1, 1, 4, 1, 2>>(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+gemm_direct_square(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                   long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_direct_run<gemm_direct_once<2, 2, 2, 2, gemm_direct_tile<2, 1, 2, 2, 1, 1, 2>>>(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_direct_broad(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                  long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_direct_run<gemm_direct_once<4, 2, 2, 4, gemm_direct_tile<4, 1, 2, 4, 1, 1, 2>>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
@@ -376,6 +515,6 @@ gemm_direct(const float *__restrict__ a, const float *__restrict__ b, float *__r
             long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
             long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<2, 1, 1, 1, 4, 1, 3>::run(
+    gemm_direct_run<gemm_direct_tile<2, 1, 1, 1, 4, 1, 3>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }

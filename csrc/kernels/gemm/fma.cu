@@ -12,6 +12,9 @@
 //            small tile has as many warps as a large one.
 //          - Copies have 16 bytes where the operand's rows allow it, else 8 or 4. Each loop over stages has one place
 //            that copies: the first pass of a launch over its code takes longer than the products of a small tile.
+//          - Where k is short, all of it or half is staged at once (gemm_fma_short_tile). The lanes of a row of c make
+//            neighbours of it, so that it is written in whole lines, whatever its length; and reads of b want no
+//            alignment then, so that 16 bytes at once are copied from odd rows too.
 //          - Where there are few tiles, k is cut into parts. The block that draws the last ticket of a tile adds the
 //            sums of all parts, always in their order, and leaves tickets and sums 0, as the next call wants them.
 //          - One launch makes a stack of products, as many tiles more.
@@ -35,6 +38,22 @@ static __device__ __forceinline__ int gemm_fma_measure_width(const float *from, 
 {
     const long long odd = (long long)((size_t)from / 4) | step;
     return step_along != 1 ? 0 : odd % 4 == 0 ? 4 : odd % 2 == 0 ? 2 : 1;
+}
+
+// The first row and column of a tile.
+struct gemm_fma_corner {
+    long long row, col;
+};
+
+// Finds those of the tile with index `order`: they go down the columns of a band of tiles.
+template <int BM, int BN>
+static __device__ __forceinline__ gemm_fma_corner gemm_fma_find_corner(const gemm_fma_call &g, unsigned order)
+{
+    constexpr unsigned GROUP = BM < 512 ? 512 / BM : 1;
+    const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
+    const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
+    const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
+    return {(long long)(band + in_band % band_tiles) * BM, (long long)(in_band / band_tiles) * BN};
 }
 
 // A warp's lanes stand in LANES_M rows, each makes TM x TN elements; WARPS_M x WARPS_N warps make a block's tile, and
@@ -132,24 +151,18 @@ struct gemm_fma_tile {
         float *c;
     };
 
-    // Finds the block's tile, in order down the columns of a band of tiles, and its part of k.
+    // Finds the block's tile and its part of k.
     static __device__ __forceinline__ place find_place(gemm_fma_call &g, long long item)
     {
-        constexpr unsigned GROUP = BM < 512 ? 512 / BM : 1;
-        const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
-        const unsigned part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
-        const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
-        const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
-        const long long first = part * g.part_k, tiles = (long long)tiles_m * tiles_n;
+        const unsigned tiles = unsigned((g.m + BM - 1) / BM * ((g.n + BN - 1) / BN));
+        const unsigned part = blockIdx.x / tiles, order = blockIdx.x % tiles;
+        const gemm_fma_corner corner = gemm_fma_find_corner<BM, BN>(g, order);
+        const long long first = part * g.part_k;
         g.a += item * g.a_stack;
         g.b += item * g.b_stack;
         g.tickets += item * tiles + order;
         g.sums += (item * tiles + order) * g.parts * (BM * BN);
-        return {(long long)(band + in_band % band_tiles) * BM,
-                (long long)(in_band / band_tiles) * BN,
-                first,
-                first + g.part_k < g.k ? first + g.part_k : g.k,
-                part,
+        return {corner.row, corner.col, first, first + g.part_k < g.k ? first + g.part_k : g.k, part,
                 g.c + item * g.m * g.n};
     }
 
@@ -336,6 +349,163 @@ struct gemm_fma_tile {
     }
 };
 
+// Where k is short. A warp's lanes stand in rows of LANES_N; each makes TM rows and TN columns that lie LANES_N apart.
+// WARPS warps, one below the other, make a tile. A step of g.part_k of k, a multiple of 4, is staged at once.
+template <int TM, int TN, int LANES_N, int WARPS> struct gemm_fma_short_tile {
+    static constexpr int LANES_M = 32 / LANES_N, BM = LANES_M * TM * WARPS, BN = LANES_N * TN, THREADS = 32 * WARPS;
+    static constexpr int PITCH_A = BM + 4, PITCH_B = BN + 4; // a is staged with its rows along memory
+
+    // How many words before a row of b the 16 bytes begin that hold its first element.
+    static __device__ __forceinline__ int find_shift(const float *row)
+    {
+        return int((size_t)row / 4 % 4);
+    }
+
+    static __device__ __forceinline__ unsigned find_address(const float *staged)
+    {
+        return (unsigned)__cvta_generic_to_shared(staged);
+    }
+
+    // Copies lines of elements, one by one, and writes zeros from `lines` to all_lines, from `length` to all_length.
+    // Element x of line y lies at from[y * step + x * step_along], and goes to to[y * to_step + x * to_along].
+    static __device__ __forceinline__ void copy(float *to, int to_step, int to_along, const float *from, long long step,
+                                                long long step_along, int lines, int length, int all_lines,
+                                                int all_length)
+    {
+        constexpr int ACROSS = 8, DOWN = THREADS / ACROSS;
+#pragma unroll 1
+        for (int x = threadIdx.x % ACROSS; x < all_length; x += ACROSS) {
+#pragma unroll 4
+            for (int y = threadIdx.x / ACROSS; y < all_lines; y += DOWN) {
+                float *const to_at = to + y * to_step + x * to_along;
+                if (x < length && y < lines)
+                    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(find_address(to_at)),
+                                 "l"(from + y * step + x * step_along)
+                                 : "memory");
+                else
+                    *to_at = 0;
+            }
+        }
+    }
+
+    // Copies `depth` rows of b, 16 bytes at a time from an aligned address at or before each row, and writes zeros from
+    // there to all_depth, and behind the last column. A copy of no bytes would write zeros too, but reads: where all
+    // blocks copy none from one address, they wait for each other. What lies before the first column is never used.
+    static __device__ __forceinline__ void copy_rows(float *to, const float *from, long long step, int depth,
+                                                     int all_depth, int cols)
+    {
+        constexpr int ACROSS = PITCH_B / 4;
+#pragma unroll 4
+        for (int e = threadIdx.x; e < all_depth * ACROSS; e += THREADS) {
+            const int y = e / ACROSS, x = e % ACROSS * 4;
+            const float *const row = from + y * step, *const at = row - find_shift(row) + x;
+            const int words = y < depth ? find_shift(row) + cols - x : 0;
+            float *const to_at = to + y * PITCH_B + x;
+            if (words > 0)
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(find_address(to_at)), "l"(at),
+                             "r"(words > 4 ? 16 : words * 4)
+                             : "memory");
+            else
+                *reinterpret_cast<float4 *>(to_at) = float4{};
+        }
+    }
+
+    // Copies `depth` k of both operands, and zeros up to a multiple of 4, along the side on which neighbours lie.
+    static __device__ __forceinline__ void stage(const gemm_fma_call &g, const float *from_a, const float *from_b,
+                                                 bool is_packed, int rows, int cols, int depth)
+    {
+        float *const to_a = reinterpret_cast<float *>(gemm_fma_staged), *const to_b = to_a + int(g.part_k) * PITCH_A;
+        const int all_depth = (depth + 3) / 4 * 4;
+        if (is_packed)
+            copy_rows(to_b, from_b, g.b_row, depth, all_depth, cols);
+        const bool down_a = g.a_row == 1, down_b = g.b_row == 1;
+        copy(to_a, down_a ? PITCH_A : 1, down_a ? 1 : PITCH_A, from_a, down_a ? g.a_col : g.a_row,
+             down_a ? g.a_row : g.a_col, down_a ? depth : rows, down_a ? rows : depth, down_a ? all_depth : BM,
+             down_a ? BM : all_depth);
+        if (!is_packed)
+            copy(to_b, down_b ? 1 : PITCH_B, down_b ? PITCH_B : 1, from_b, down_b ? g.b_col : g.b_row,
+                 down_b ? g.b_row : g.b_col, down_b ? cols : depth, down_b ? depth : cols, down_b ? BN : all_depth,
+                 down_b ? all_depth : BN);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+    }
+
+    // Adds to the sums what `depth` staged k make. `shift`: of four rows of b, which repeats.
+    static __device__ __forceinline__ void multiply(float (&sum)[TM][TN], const float *a, const float *b,
+                                                    const int (&shift)[4], int depth)
+    {
+#pragma unroll 1
+        for (int first = 0; first < depth; first += 4) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                float4 x[TM / 4];
+                float y[TN];
+#pragma unroll
+                for (int r = 0; r < TM / 4; ++r)
+                    x[r] = *reinterpret_cast<const float4 *>(a + i * PITCH_A + r * 4 * LANES_M);
+#pragma unroll
+                for (int j = 0; j < TN; ++j)
+                    y[j] = b[i * PITCH_B + shift[i] + j * LANES_N];
+#pragma unroll
+                for (int e = 0; e < TM * TN; ++e)
+                    sum[e / TN][e % TN] += reinterpret_cast<const float *>(&x[e / TN / 4])[e / TN % 4] * y[e % TN];
+            }
+            a += 4 * PITCH_A;
+            b += 4 * PITCH_B;
+        }
+    }
+
+    static __device__ __forceinline__ void run(gemm_fma_call g)
+    {
+        const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
+        if (item >= g.stack)
+            return;
+
+        // 16 bytes from an aligned address before a row are b's own where its rows lie end to end, or are aligned.
+        const bool is_aligned = (size_t)g.b % 16 == 0 && (g.b_stack % 4 == 0 || g.b_stack == g.k * g.n);
+        const bool is_packed = g.b_col == 1 && is_aligned && (g.b_row == g.n || (g.b_row | g.b_stack) % 4 == 0);
+        const gemm_fma_corner corner = gemm_fma_find_corner<BM, BN>(g, blockIdx.x);
+        const int rows = g.m - corner.row < BM ? int(g.m - corner.row) : BM;
+        const int cols = g.n - corner.col < BN ? int(g.n - corner.col) : BN, k = int(g.k), step = int(g.part_k);
+        const int lane = threadIdx.x % 32, my_col = lane % LANES_N;
+        const int my_row = threadIdx.x / 32 * (LANES_M * TM) + lane / LANES_N * 4;
+        const float *from_a = g.a + item * g.a_stack + corner.row * g.a_row;
+        const float *from_b = g.b + item * g.b_stack + corner.col * g.b_col;
+        const float *const staged_a = reinterpret_cast<const float *>(gemm_fma_staged) + my_row;
+        const float *const staged_b = reinterpret_cast<const float *>(gemm_fma_staged) + step * PITCH_A + my_col;
+        int shift[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            shift[i] = is_packed ? find_shift(from_b + i * g.b_row) : 0;
+        float sum[TM][TN] = {};
+#pragma unroll 1
+        for (int done = 0; done < k; done += step) {
+            // What is staged was read by all: none may overwrite it before the last has read.
+            if (done > 0)
+                __syncthreads();
+            const int depth = k - done < step ? k - done : step;
+            stage(g, from_a, from_b, is_packed, rows, cols, depth);
+
+            // The step was copied by all threads: none may read it before the last has waited for its part.
+            __syncthreads();
+            multiply(sum, staged_a, staged_b, shift, depth);
+            from_a += step * g.a_col;
+            from_b += step * g.b_row;
+        }
+
+        // Write.
+        float *const to = g.c + item * g.m * g.n + (corner.row + my_row) * g.n + corner.col + my_col;
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            const int row = r / 4 * (4 * LANES_M) + r % 4;
+#pragma unroll
+            for (int j = 0; j < TN; ++j)
+                if (my_row + row < rows && my_col + j * LANES_N < cols)
+                    to[row * g.n + j * LANES_N] = sum[r][j];
+        }
+    }
+};
+
 extern "C" __global__ void __launch_bounds__(128, 4)
 gemm_fma_low(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
              long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
@@ -424,6 +594,42 @@ gemm_fma_large(const float *__restrict__ a, const float *__restrict__ b, float *
 {
     gemm_fma_tile<16, 4, 8, 4, 2, 2, 1, 3>::run(
         {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, parts, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 5)
+gemm_fma_short(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+               long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+               long long step, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_fma_short_tile<8, 4, 16, 4>::run(
+        {a, b, c, nullptr, nullptr, m, k, n, a_row, a_col, b_row, b_col, step, 1, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4)
+gemm_fma_short_broad(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                     long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                     long long step, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_fma_short_tile<8, 8, 16, 4>::run(
+        {a, b, c, nullptr, nullptr, m, k, n, a_row, a_col, b_row, b_col, step, 1, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 8)
+gemm_fma_short_wide(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                    long long step, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_fma_short_tile<4, 4, 16, 4>::run(
+        {a, b, c, nullptr, nullptr, m, k, n, a_row, a_col, b_row, b_col, step, 1, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 8)
+gemm_fma_short_tall(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                    long long step, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_fma_short_tile<4, 4, 8, 4>::run(
+        {a, b, c, nullptr, nullptr, m, k, n, a_row, a_col, b_row, b_col, step, 1, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)

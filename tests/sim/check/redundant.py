@@ -63,6 +63,7 @@ _FIRST = "no value of a bin is below the first edge: the loop that looks there e
 
 _EMPTY = "where k is 0 the tiles of one round are zeros"
 _OTHER_PATH = "the path that is taken without it serves these operands too"
+_ZERO = "behind the last k of one operand lies a number, which meets a zero of the other"
 _BEHIND = "behind the last step zeros are staged, which no thread reads"
 _NOTHING = "behind the sums of the last part the workspace is 0"
 _ITEMS = "the element by element way is right for every size"
@@ -133,12 +134,17 @@ SPARE_GUARDS = {
         "walk(g, place, [&](const float *staged) {": _BEHIND,
         "stage(g, place, step, step);": _BEHIND,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
+        "read(from[f], depth, number[f]);": _ZERO,
+        "Tile::make(g, {(long long)(band + in_band % band_tiles) * BM, "
+        "(long long)(in_band / band_tiles) * BN, first, end,": _ITEMS,
     },
     "gemm/fma": {
         "stage<BM, DEPTH>(to, PITCH_A, from_a, g.a_row, g.a_col, rows, depth);": _BEHIND,
         "stage<DEPTH, BN>(to + WORDS_A * 4, PITCH_B, from_b, g.b_row, g.b_col, depth, cols);": (
             _BEHIND
         ),
+        "copy_rows(to_b, from_b, g.b_row, depth, all_depth, cols);": _ZERO,
+        "if (x < length && y < lines)": _ZERO,
     },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
