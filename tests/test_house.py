@@ -401,7 +401,7 @@ def test_exhibit_body(exhibit):
     directives = re.findall(r"^\s*#\s*(.*)", text, re.MULTILINE)
     assert all(re.match(r"pragma unroll\b", words) for words in directives), directives
     # one that is longer says why, and is not long for all that
-    assert len(text.splitlines()) <= (520 if "\n// Length   " in text else 100)
+    assert len(text.splitlines()) <= (650 if "\n// Length   " in text else 100)
     assert max(map(len, text.splitlines())) <= 120
     heads = re.findall(r"__global__\s+void\s+__launch_bounds__\((\d+)(?:, .+)?\)\s+(\w+)\(", text)
     threads = int(row["block_x"]) * int(row["block_y"])
