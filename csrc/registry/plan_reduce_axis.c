@@ -7,12 +7,12 @@
 enum { DIMENSION_M, DIMENSION_N, DIMENSION_K };
 
 /* As in the kernels: threads of a block, bytes of a read; short rows of a group of lanes (warp); the reads of a thread
- * that are under way (strip); the rows of a warp that are (panel), by packs and by elements. */
-enum { THREADS = 256, WARPS = 8, READ_BYTES = 16, SHORT_ROWS = 4, PACKS = 4, ROWS = 8, NARROW_ROWS = 16 };
+ * that are under way (strip); the rows of a warp that are (panel). */
+enum { THREADS = 256, WARPS = 8, READ_BYTES = 16, SHORT_ROWS = 4, PACKS = 4, ROWS = 8 };
 
-/* Blocks of a multiprocessor among which strips and panels are shared; fewer of panels where no index is found. From so
- * many panels by elements a multiprocessor on, the warps of a block have columns side by side. */
-enum { BLOCKS_EACH = 4, PANELS_EACH = 3, PANELS_WIDE = 2 };
+/* Blocks that a multiprocessor holds, as the kernels' launch bounds say, and among which strips and panels are shared;
+ * fewer where an index is found. Strips that are more than these are cut until they are so many times as many. */
+enum { BLOCKS_EACH = 4, INDEX_BLOCKS_EACH = 3, ROUNDS = 4 };
 
 /* Turns of a warp, of several rows each, that pay for a part of a panel, where each multiprocessor has a block. */
 enum { PART_TURNS = 4 };
@@ -127,10 +127,10 @@ static double judge_warp(const smk_request *request, const axis_shape *shape, bo
     const bool exchanges = finds_index(request); /* more words for each element */
     const double short_form = is_packed && !exchanges ? 1.0 : 0.9;
     const double long_form = shape->items == 2 && !exchanges ? 0.98 : 1.06;
-    const double form = row_bytes <= CACHED_BYTES ? short_form
-                        : row_bytes > STRIP_BYTES ? long_form
-                        : is_packed               ? 1.0
-                                                  : 0.85;
+    const double form = row_bytes <= CACHED_BYTES              ? short_form
+                        : row_bytes > STRIP_BYTES && is_packed ? long_form
+                        : is_packed                            ? 1.0
+                                                               : 0.85;
     return form * share((double)shape->m * (double)lanes, row_bytes > STRIP_BYTES ? BUSY_THREADS : BUSY_LANES);
 }
 
@@ -140,11 +140,11 @@ static double judge_strip(const axis_shape *shape, double item_bytes)
     return form * share((double)shape->n * (double)shape->k * item_bytes, STRIP_BYTES);
 }
 
-static double judge_panel(const axis_shape *shape, int64_t down, int64_t items, bool is_narrow)
+static double judge_panel(const axis_shape *shape, int64_t down)
 {
-    const int64_t width = SMK_WARP_SIZE * items, panels = smk_plan_divide_up(shape->k, width);
+    const int64_t width = SMK_WARP_SIZE * shape->items, panels = smk_plan_divide_up(shape->k, width);
     const double used = panels > 0 ? (double)shape->k / (double)(panels * width) : 1.0;
-    return used * (down == 1 && !is_narrow ? 0.88 : 1.0) * share((double)shape->n, ROWS);
+    return used * (down == 1 ? 0.88 : 1.0) * share((double)shape->n, ROWS);
 }
 
 smk_status smk_plan_reduce_axis_thread(const smk_request *request, smk_plan *plan, smk_error *error)
@@ -182,6 +182,12 @@ smk_status smk_plan_reduce_axis_warp(const smk_request *request, smk_plan *plan,
     return status;
 }
 
+/* Blocks that the machine holds at once. */
+static int64_t count_blocks(const smk_request *request, const axis_shape *shape)
+{
+    return shape->multiprocessors * (finds_index(request) ? INDEX_BLOCKS_EACH : BLOCKS_EACH);
+}
+
 /* (..., period, parts, tickets, partial) */
 smk_status smk_plan_reduce_axis_strip(const smk_request *request, smk_plan *plan, smk_error *error)
 {
@@ -196,7 +202,9 @@ smk_status smk_plan_reduce_axis_strip(const smk_request *request, smk_plan *plan
     const int64_t items = is_packed ? shape.items : 1;
     const int64_t period = greater(1, shape.k / find_divisor(items, shape.k));
     const int64_t most = shape.n * shape.k / (THREADS * PACKS * items);
-    const int64_t parts = greater(1, lesser(shape.multiprocessors * BLOCKS_EACH / greater(1, shape.m), most));
+    const int64_t blocks = count_blocks(request, &shape), strips = greater(1, shape.m);
+    const int64_t wanted = strips <= blocks ? blocks / strips : smk_plan_divide_up(blocks * ROUNDS, strips);
+    const int64_t parts = greater(1, lesser(wanted, strips <= blocks ? most : most / PART_TURNS));
     smk_plan made;
     smk_status status = begin(request, shape.m * parts, &made, error);
     if (status == SMK_OK) {
@@ -208,26 +216,45 @@ smk_status smk_plan_reduce_axis_strip(const smk_request *request, smk_plan *plan
     return status;
 }
 
-/* The panels of all of m, where `down` warps of a block share one. */
-static int64_t count_panels(const axis_shape *shape, int64_t items, int64_t down)
+/* The panels of all of m, where `down` warps of a block share one. Where rows begin between two packs, those of a block
+ * are narrower by one. */
+static int64_t count_panels(const axis_shape *shape, int64_t down)
 {
-    return shape->m * smk_plan_divide_up(shape->k, WARPS / down * SMK_WARP_SIZE * items);
+    const int64_t lanes = THREADS / down, lost = shape->k % shape->items == 0 ? 0 : 1;
+    return shape->m * smk_plan_divide_up(shape->k, (lanes - lost) * shape->items);
+}
+
+/* The part of the rounds of blocks that has work. */
+static double fill(int64_t blocks, int64_t at_once)
+{
+    return blocks <= at_once ? 1.0 : (double)blocks / (double)(smk_plan_divide_up(blocks, at_once) * at_once);
+}
+
+/* The warps that share a panel: as many as it has rows for, but fewer where blocks would else be left for a last round. A
+ * warp whose rows begin between two packs takes every one of as many as a pack has elements. */
+static int64_t choose_down(const axis_shape *shape, int64_t at_once)
+{
+    const int64_t least = shape->k % shape->items == 0 ? 1 : shape->items;
+    int64_t most = least;
+    while (most < WARPS && most * 2 * ROWS <= shape->n) {
+        most *= 2;
+    }
+    int64_t best = most;
+    for (int64_t down = most / 2; down >= least; down /= 2) {
+        if (fill(count_panels(shape, down), at_once) > fill(count_panels(shape, best), at_once) + 0.05) {
+            best = down;
+        }
+    }
+    return best;
 }
 
 /* (..., down, parts, tickets, partial) */
 smk_status smk_plan_reduce_axis_panel(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const axis_shape shape = read_shape(request);
-    const bool is_packed = shape.k % shape.items == 0, is_narrow = !is_packed && !finds_index(request);
-    const int64_t items = is_packed ? shape.items : 1, rows = is_narrow ? NARROW_ROWS : ROWS;
-    const int64_t each = finds_index(request) ? BLOCKS_EACH : PANELS_EACH;
-    int64_t down = 1;
-    while (down < WARPS && down * 2 * rows <= shape.n &&
-           (!is_narrow || count_panels(&shape, items, down) < shape.multiprocessors * PANELS_WIDE)) {
-        down *= 2;
-    }
-    const int64_t panels = greater(1, count_panels(&shape, items, down)), most = shape.n / (down * rows);
-    const int64_t wanted = lesser(shape.multiprocessors * each / panels, most / PART_TURNS);
+    const int64_t blocks = count_blocks(request, &shape), down = choose_down(&shape, blocks);
+    const int64_t panels = greater(1, count_panels(&shape, down)), most = shape.n / (down * ROWS);
+    const int64_t wanted = lesser(blocks / panels, most / PART_TURNS);
     const int64_t least = lesser(shape.multiprocessors / panels, most);
     const int64_t parts = greater(1, greater(wanted, least));
     smk_plan made;
@@ -235,7 +262,7 @@ smk_status smk_plan_reduce_axis_panel(const smk_request *request, smk_plan *plan
     if (status == SMK_OK) {
         smk_plan_add(&made.step[0], SMK_SOURCE_NUMBER, down);
         add_parts(&made, parts, panels, shape.m * shape.k);
-        made.efficiency = judge_panel(&shape, down, is_packed ? shape.items : 1, is_narrow);
+        made.efficiency = judge_panel(&shape, down);
         *plan = made;
     }
     return status;

@@ -3,7 +3,10 @@
 // What     out[row][col] = OP of x[row][i][col] over all i; x is (m, n, k), out is (m, k), row-major.
 // Idea     A warp walks down a panel of as many columns as it reads at once, 16 bytes a lane, with several reads under
 //          way. `down` warps of the block take turns with the rows of a panel and meet in shared memory at the end; the
-//          others have the next panels.
+//          others have the next columns.
+//          Where rows begin between two multiples of 16 bytes, a warp whose turns come after 4 or 8 rows begins equally
+//          far behind one in all of them: it reads that much more to the left, and knows whose columns they are. The
+//          panel is as much narrower.
 //          Few panels of long columns are cut into parts. Each block leaves its part in global memory and draws a
 //          ticket; who draws the last one makes the result of the parts, in their order: the same bits in every call.
 //          Tickets and parts are 0 before and after: the next call finds them as this one did.
@@ -11,22 +14,6 @@
 // Claims   global.load.sectors_per_request = 16      float32; k a multiple of 128; n at most 8: 16 bytes a lane
 // Length   it is the fast one for many columns.
 // Source   CUDA C++ Programming Guide, "Memory Fence Functions": the block that finishes last
-
-// The values of `down` neighbouring warps become one, in the first of them.
-template <int ITEMS> static __device__ __forceinline__ void reduce_axis_panel_meet(A (&mine)[ITEMS], A *all, int down)
-{
-    constexpr int THREADS = 256;
-    const int thread = threadIdx.x, place = thread / 32 % down;
-
-    for (int e = 0; e < ITEMS; ++e)
-        all[e * THREADS + thread] = mine[e];
-
-    // The first of the warps reads what the others wrote.
-    __syncthreads();
-    for (int other = 1; place == 0 && other < down; ++other)
-        for (int e = 0; e < ITEMS; ++e)
-            mine[e] = OP(mine[e], all[e * THREADS + thread + 32 * other]);
-}
 
 // A part's value, in whose place 0 is left.
 static __device__ __forceinline__ A reduce_axis_panel_take(A *from)
@@ -39,70 +26,87 @@ static __device__ __forceinline__ A reduce_axis_panel_take(A *from)
     return value;
 }
 
-template <int ITEMS, int ROWS>
-static __device__ __forceinline__ void reduce_axis_panel_run(const T *x, R *out, long long n, long long k, int down,
-                                                             long long parts, unsigned int *tickets, A *partial, A *all)
+extern "C" __global__ void __launch_bounds__(256, sizeof(A) <= 8 ? 4 : 3)
+    reduce_axis_panel(const T *x, R *out, long long m, long long n, long long k, int down, long long parts,
+                      unsigned int *tickets, A *partial)
 {
-    constexpr int THREADS = 256;
-    struct alignas(ITEMS * sizeof(T)) pack {
+    constexpr int THREADS = 256, ITEMS = 16 / sizeof(T), ROWS = 8;
+    struct alignas(16) pack {
         T item[ITEMS];
     };
-    struct alignas(ITEMS * sizeof(R) < 16 ? ITEMS * sizeof(R) : 16) results {
-        R item[ITEMS];
-    };
+    __shared__ alignas(16) char shared[THREADS * ITEMS * sizeof(A)];
     __shared__ bool is_last;
+    A *all = reinterpret_cast<A *>(shared);
 
-    // Who am I: a lane with ITEMS columns of a panel, of every down-th row of a part.
+    // Who am I: a lane with a pack of a panel, in every down-th row of a part. `place`: of the warp among the `down`;
+    // `at`: of the lane's pack among those of a row. `shift` elements of a row's first pack lie left of the panel.
     const int thread = threadIdx.x, place = thread / 32 % down;
-    const int across = THREADS / 32 / down, width = across * 32 * ITEMS;
-    const long long panels = (k + width - 1) / width, panel = blockIdx.x % panels, part = blockIdx.x / panels % parts;
-    const long long row = blockIdx.x / panels / parts;
-    const long long col = panel * width + (thread / 32 / down * 32 + thread % 32) * ITEMS;
-    const long long share = (n + parts - 1) / parts, end = (part + 1) * share < n ? (part + 1) * share : n;
-    const bool active = col < k;
-    const T *from = x + row * n * k + col;
+    const int lanes = THREADS / down, at = thread / 32 / down * 32 + thread % 32;
+    const int width = lanes * ITEMS - (k % ITEMS == 0 ? 0 : ITEMS);
+    const unsigned panels = (k + width - 1) / width, panel = blockIdx.x % panels, block = blockIdx.x / panels;
+    const long long row = block / (unsigned)parts, part = block % (unsigned)parts, first = (long long)panel * width;
+    const int wide = k - first < width ? (int)(k - first) : width;
+    const long long share = (n + parts - 1) / parts, begin = part * share + place;
+    const long long end = (part + 1) * share < n ? (part + 1) * share : n;
+    const int shift = (int)(((row * n + begin) % ITEMS) * (k % ITEMS) % ITEMS);
+    const int left = at * ITEMS - shift; // of the lane's first element, counted from the panel's
+    const T *from = x + (row * n + begin) * k + first + left;
+    const long long jump = down * k;
     A mine[ITEMS];
     for (int e = 0; e < ITEMS; ++e)
         mine[e] = NEUTRAL;
 
-    // Read and compute: ROWS rows at a time, then one by one.
-    long long i = part * share + place;
-    if (active) {
+    // Read and compute: ROWS rows at a time, whose own sum is made first, then one by one. The last pack of x may pass
+    // its end, and is read by elements.
+    long long i = begin;
+    if (left < wide) {
+        const bool passes = row == m - 1 && end == n && first + left + ITEMS > k;
+        const long long whole = passes ? n - 1 : end;
 #pragma unroll 1
-        for (; i + (ROWS - 1) * down < end; i += ROWS * down) {
+        for (; i + (ROWS - 1) * down < whole; i += ROWS * down) {
             pack read[ROWS];
-            for (int r = 0; r < ROWS; ++r)
-                read[r] = *reinterpret_cast<const pack *>(from + (i + r * down) * k);
-            for (int r = 0; r < ROWS; ++r)
-                for (int e = 0; e < ITEMS; ++e)
-                    mine[e] = TAKE(mine[e], read[r].item[e], i + r * down);
+            for (int r = 0; r < ROWS; ++r, from += jump)
+                read[r] = *reinterpret_cast<const pack *>(from);
+            for (int e = 0; e < ITEMS; ++e) {
+                A turn = NEUTRAL;
+                for (int r = 0; r < ROWS; ++r)
+                    turn = TAKE(turn, read[r].item[e], i + r * down);
+                mine[e] = OP(mine[e], turn);
+            }
         }
 #pragma unroll 2
-        for (; i < end; i += down) {
-            const pack read = *reinterpret_cast<const pack *>(from + i * k);
+        for (; i < whole; i += down, from += jump) {
+            const pack read = *reinterpret_cast<const pack *>(from);
             for (int e = 0; e < ITEMS; ++e)
                 mine[e] = TAKE(mine[e], read.item[e], i);
         }
+        for (int e = 0; e < ITEMS; ++e)
+            if (i < end && first + left + e < k)
+                mine[e] = TAKE(mine[e], from[e], i);
     }
-    if (down > 1)
-        reduce_axis_panel_meet<ITEMS>(mine, all, down);
+    for (int e = 0; e < ITEMS; ++e)
+        if (left + e >= 0)
+            all[place * (lanes * ITEMS) + left + e] = mine[e];
+
+    // Threads take what those of the other warps wrote.
+    __syncthreads();
+    auto meet = [&](int column) {
+        A value = all[column];
+        for (int other = 1; other < down; ++other)
+            value = OP(value, all[other * (lanes * ITEMS) + column]);
+        return value;
+    };
 
     // Write: the result, or the block's part.
-    auto write = [&]() {
-        results made;
-        for (int e = 0; e < ITEMS; ++e)
-            made.item[e] = FINISH(mine[e], n);
-        if (active && place == 0)
-            *reinterpret_cast<results *>(out + row * k + col) = made;
-    };
+    R *result = out + row * k + first;
     if (parts == 1) {
-        write();
+        for (int column = thread; column < wide; column += THREADS)
+            result[column] = FINISH(meet(column), n);
         return;
     }
-    A *word = partial + row * parts * k + col;
-    if (active && place == 0)
-        for (int e = 0; e < ITEMS; ++e)
-            word[part * k + e] = mine[e];
+    A *words = partial + row * parts * k + first;
+    for (int column = thread; column < wide; column += THREADS)
+        words[part * k + column] = meet(column);
 
     // A part is there for the whole device,
     __threadfence();
@@ -119,24 +123,16 @@ static __device__ __forceinline__ void reduce_axis_panel_run(const T *x, R *out,
     // The last block: the parts are rows too. Leave 0 in their places.
     for (int e = 0; e < ITEMS; ++e)
         mine[e] = NEUTRAL;
-    if (active)
 #pragma unroll 4
-        for (long long j = place; j < parts; j += down)
-            for (int e = 0; e < ITEMS; ++e)
-                mine[e] = OP(mine[e], reduce_axis_panel_take(&word[j * k + e]));
-    if (down > 1)
-        reduce_axis_panel_meet<ITEMS>(mine, all, down);
-    write();
-}
+    for (long long j = place; j < parts; j += down)
+        for (int e = 0; e < ITEMS; ++e)
+            if (at + e * lanes < wide)
+                mine[e] = OP(mine[e], reduce_axis_panel_take(&words[j * k + at + e * lanes]));
+    for (int e = 0; e < ITEMS; ++e)
+        all[place * (lanes * ITEMS) + at + e * lanes] = mine[e];
 
-extern "C" __global__ void __launch_bounds__(256)
-reduce_axis_panel(const T *x, R *out, long long, long long n, long long k, int down, long long parts,
-                      unsigned int *tickets, A *partial)
-{
-    constexpr int ITEMS = 16 / sizeof(T), ROWS = sizeof(A) <= 8 ? 16 : 8;
-    __shared__ alignas(16) char all[256 * ITEMS * sizeof(A)];
-    if (k % ITEMS == 0)
-        reduce_axis_panel_run<ITEMS, 8>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
-    else // narrow reads: more of them under way, where an accumulator is a number
-        reduce_axis_panel_run<1, ROWS>(x, out, n, k, down, parts, tickets, partial, reinterpret_cast<A *>(all));
+    // As above.
+    __syncthreads();
+    for (int column = thread; column < wide; column += THREADS)
+        result[column] = FINISH(meet(column), n);
 }

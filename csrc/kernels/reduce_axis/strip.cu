@@ -93,25 +93,24 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
         at[e] = (thread * ITEMS + e) / k;
     }
 
-    // Read and compute: what lies before the packs, PACKS packs at a time, then one by one, then what lies behind.
+    // Read and compute: what lies before the packs, PACKS packs at a time, then what lies behind.
     long long index = head + part * share * rise, i = part * share * step + thread;
     if (part == 0 && thread < head)
         mine[0] = TAKE(mine[0], first[thread], thread);
     if (thread < step) {
 #pragma unroll 1
-        for (; i + (PACKS - 1) * step < end; i += PACKS * step, index += PACKS * rise) {
+        for (; i < end; i += PACKS * step, index += PACKS * rise) {
             pack read[PACKS];
             for (int j = 0; j < PACKS; ++j)
-                read[j] = from[i + j * step];
-            for (int j = 0; j < PACKS; ++j)
-                for (int e = 0; e < ITEMS; ++e)
-                    mine[e] = TAKE(mine[e], read[j].item[e], index + j * rise + at[e]);
-        }
-#pragma unroll 1
-        for (; i < end; i += step, index += rise) {
-            const pack read = from[i];
-            for (int e = 0; e < ITEMS; ++e)
-                mine[e] = TAKE(mine[e], read.item[e], index + at[e]);
+                if (i + j * step < end)
+                    read[j] = from[i + j * step];
+            for (int e = 0; e < ITEMS; ++e) { // the sum of a turn is made first: so it is nearer to the exact one
+                A turn = NEUTRAL;
+                for (int j = 0; j < PACKS; ++j)
+                    if (i + j * step < end)
+                        turn = TAKE(turn, read[j].item[e], index + j * rise + at[e]);
+                mine[e] = OP(mine[e], turn);
+            }
         }
     }
     if (part == parts - 1 && thread < tail)
@@ -156,8 +155,8 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
         out[strip * k + thread] = FINISH(all[thread], n);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-reduce_axis_strip(const T *x, R *out, long long, long long n, long long k, int period, long long parts,
+extern "C" __global__ void __launch_bounds__(256, sizeof(A) <= 8 ? 4 : 3)
+    reduce_axis_strip(const T *x, R *out, long long, long long n, long long k, int period, long long parts,
                       unsigned int *tickets, A *partial)
 {
     constexpr int ITEMS = 16 / sizeof(T);
