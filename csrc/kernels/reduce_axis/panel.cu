@@ -56,12 +56,13 @@ extern "C" __global__ void __launch_bounds__(256, sizeof(A) <= 8 ? 4 : 3)
     for (int e = 0; e < ITEMS; ++e)
         mine[e] = NEUTRAL;
 
-    // Read and compute: ROWS rows at a time, whose own sum is made first, then one by one. The last pack of x may pass
-    // its end, and is read by elements.
+    // Read and compute: ROWS rows at a time, whose own sum is made first, then one by one. The last packs of x may pass
+    // its end, and are read by elements.
     long long i = begin;
     if (left < wide) {
-        const bool passes = row == m - 1 && end == n && first + left + ITEMS > k;
-        const long long whole = passes ? n - 1 : end;
+        long long whole = end;
+        while (row == m - 1 && whole > 0 && (n - whole + 1) * k < first + left + ITEMS)
+            --whole;
 #pragma unroll 1
         for (; i + (ROWS - 1) * down < whole; i += ROWS * down) {
             pack read[ROWS];
@@ -80,9 +81,10 @@ extern "C" __global__ void __launch_bounds__(256, sizeof(A) <= 8 ? 4 : 3)
             for (int e = 0; e < ITEMS; ++e)
                 mine[e] = TAKE(mine[e], read.item[e], i);
         }
-        for (int e = 0; e < ITEMS; ++e)
-            if (i < end && first + left + e < k)
-                mine[e] = TAKE(mine[e], from[e], i);
+        for (; i < end; i += down, from += jump)
+            for (int e = 0; e < ITEMS; ++e)
+                if (left + e < wide)
+                    mine[e] = TAKE(mine[e], from[e], i);
     }
     for (int e = 0; e < ITEMS; ++e)
         if (left + e >= 0)
