@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(256, sizeof(A) <= 8 ? 4 : 3)
     long long i = begin;
     if (left < wide) {
         long long whole = end;
-        while (row == m - 1 && whole > 0 && (n - whole + 1) * k < first + left + ITEMS)
+        while (whole > 0 && ((m - row) * n - whole + 1) * k < first + left + ITEMS)
             --whole;
 #pragma unroll 1
         for (; i + (ROWS - 1) * down < whole; i += ROWS * down) {
