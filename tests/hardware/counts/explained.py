@@ -88,10 +88,6 @@ SHUFFLED = (
     "min_int64",
 )
 
-AXES = {  # reductions along an axis, whose registers ptxas spills
-    "panel": ("argmax_float32", "argmin_float32", "max_float32", "min_float32", "sum_float32"),
-    "strip": ("mean_float32", "sum_float32"),
-}
 STRIPS = ("argmax_float32", "argmax_float64", "argmin_float32")
 TENSORS = ("float16", "bfloat16", "int8")
 LOSING = (*(f"tensor_small_{dtype}" for dtype in TENSORS), "tf32_raw_tf32")
@@ -115,13 +111,6 @@ EXPLAINED = {
             "histogram_lane_float32",
             "histogram_lane_int32",
         )
-        for op in ("load", "store")
-        for what in ("requests", "sectors")
-    },
-    **{
-        (f"reduce_axis_{part}_{name}", f"local.{op}.{what}"): SPILLED
-        for part, names in AXES.items()
-        for name in names
         for op in ("load", "store")
         for what in ("requests", "sectors")
     },

@@ -106,9 +106,6 @@ SPARE_GUARDS = {
         "if ((k & (copies - 1)) == copies - 1 || k + 1 == turns) {": _OFTEN,
         "compare(x[n - n % ITEMS + first]);": "of whole numbers, none lies close to an edge",
     },
-    "reduce_axis/panel": {
-        "if (k % ITEMS == 0)": "columns that no pack divides are read one by one in either way",
-    },
     "scan/single_pass": {
         "scan_single_pass_make<sizeof(A) == 4 ? 192 : 128, false>"
         "(x, out, n, kind, tickets, words);": "these sizes have one group: it is the last one",
