@@ -131,6 +131,16 @@ def test_threads_meet_without_a_race(variant, op):
 
 
 @each_variant
+@pytest.mark.parametrize("shape", [(2, 1, 1), (3, 1, 1), (2, 3, 7)])
+def test_reads_end_with_the_array(variant, shape):
+    """A read of 16 bytes may hold several short rows, but nothing behind the last one."""
+    for dtype in DTYPES:
+        x = np.ones(shape, dtype)
+        report = smemkit.check(smemkit.reduce_axis, x, variant=variant, backend="sim")
+        assert report, f"{dtype}\n{report}"
+
+
+@each_variant
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sums_within_the_bound(variant, dtype, machine, rng):
     x = shapes.normal(rng, (3, 20_000, 2), dtype)
