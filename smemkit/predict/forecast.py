@@ -100,7 +100,8 @@ def find_places(facts: Mapping[str, Any]) -> dict[str, str]:
         for name in names:
             for place, amount in sums[name].items():
                 together[place] = together.get(place, 0) + amount
-        file, line = max(together, key=lambda place: together[place], default=(None, None))
+        lines = (place for place in together if place[0] is not None)
+        file, line = max(lines, key=lambda place: together[place], default=(None, None))
         found[term] = f"{file}:{line}" if file is not None else ""
     return found
 
