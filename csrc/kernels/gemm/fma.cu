@@ -480,8 +480,8 @@ template <int TM, int TN, int LANES_N, int WARPS> struct gemm_fma_short_tile {
         float sum[TM][TN] = {};
 #pragma unroll 1
         for (int done = 0; done < k; done += step) {
-            // What is staged was read by all: none may overwrite it before the last has read.
             if (done > 0)
+                // What is staged was read by all: none may overwrite it before the last has read.
                 __syncthreads();
             const int depth = k - done < step ? k - done : step;
             stage(g, from_a, from_b, is_packed, rows, cols, depth);
