@@ -19,16 +19,11 @@ constexpr int reduce_axis_strip_threads = 256;
 // The value that the lane `reach` away has, whatever words it consists of.
 static __device__ __forceinline__ A reduce_axis_strip_exchange(A value, int reach)
 {
-    union words {
-        A value;
-        unsigned int word[sizeof(A) / 4];
-        __device__ words(A a) : value(a)
-        {
-        }
-    } all(value);
+    A other = value;
     for (int w = 0; w < sizeof(A) / 4; ++w)
-        all.word[w] = __shfl_xor_sync(0xffffffff, all.word[w], reach);
-    return all.value;
+        reinterpret_cast<unsigned *>(&other)[w] =
+            __shfl_xor_sync(0xffffffff, reinterpret_cast<const unsigned *>(&value)[w], reach);
+    return other;
 }
 
 // What all threads have, thread t with `held` values of the columns from t * held mod k on: one value a column, in the
