@@ -395,7 +395,11 @@ def prepare_histogram(held: Operands, n: int, kind: str) -> Subjects:
     edges = numpy.linspace(-4, 4, 257)
     if kind == "uneven edges":
         edges = numpy.sign(edges) * edges**2 / 4
-    words = {"bytes": (256, None), "even edges": (256, (-4.0, 4.0)), "uneven edges": (edges, None)}
+    words: dict[str, tuple[Any, Any]] = {
+        "bytes": (256, None),
+        "even edges": (256, (-4.0, 4.0)),
+        "uneven edges": (edges, None),
+    }
     bins, span = words[kind]
     around = (0, 256) if kind == "bytes" else span  # as the others count bytes
     call: Any = partial(smemkit.histogram, x, bins, span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from ..compile import find_nvdisasm, find_ptxas
 from ..predict.forecast import predict_captured
 from ..predict.gains import (
     coalesce,
@@ -16,7 +17,6 @@ from ..predict.gains import (
     remove_local,
     widen_reads,
 )
-from ..predict.machine_code import find_nvdisasm, find_ptxas
 from ..predict.prediction import write_time
 from ._advise_code import find_behind
 

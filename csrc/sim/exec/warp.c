@@ -166,7 +166,7 @@ static bool differs_by_block(smk_special special)
     case SMK_SPECIAL_CLUSTERID_Y:
     case SMK_SPECIAL_CLUSTERID_Z:
         return true;
-    default:
+    default: /* the others are the same in all blocks */
         return false;
     }
 }
