@@ -86,11 +86,13 @@ void smk_conditional_release(smk_work_conditional *kept)
 SMK_EXPORT smk_cuda cudaGraphConditionalHandleCreate(uint64_t *handle, smk_cuda_graph *graph, unsigned value,
                                                      unsigned flags)
 {
+    if (flags > ASSIGNS_DEFAULT) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
     smk_error error;
     if (smk_memory_allocate(smk_session_memory(), sizeof value, handle, &error) != SMK_OK ||
         (flags == ASSIGNS_DEFAULT && !smk_graph_add_value(graph, (smk_graph_value){*handle, value}))) {
         return smk_outcome_return(SMK_CUDA_ErrorMemoryAllocation);
     }
-    return smk_outcome_return(flags > ASSIGNS_DEFAULT ? SMK_CUDA_ErrorInvalidValue
-                                                      : smk_conditional_set(*handle, value));
+    return smk_outcome_return(smk_conditional_set(*handle, value));
 }

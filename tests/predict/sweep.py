@@ -13,6 +13,7 @@ import math
 import sys
 
 import numpy
+from predict.slowdowns import TYPES
 
 import smemkit
 from smemkit import _core
@@ -23,14 +24,6 @@ from smemkit.predict.forecast import predict_captured
 from smemkit.predict.planning import plan_for
 from smemkit.predict.predict_call import BLOCKS
 
-TYPES = {
-    "bits8": "uint8",
-    "bits16": "uint16",
-    "bits32": "float32",
-    "bits64": "float64",
-    "bits128": "complex128",
-    "tf32": "float32",
-}
 # Terms of the launch as a whole; what waits or comes from all of these has no amount.
 WHOLE = ("launch", "tail wave", "block starts", "multiprocessor")
 UNCOUNTED = ("latency", "barriers", "tail wave", "multiprocessor")

@@ -424,7 +424,8 @@ static uint64_t plan_bytes(const smk_kernel_resources *resources)
     if (choice[0] != '\0' && !is_choice(family->name, choice)) {
         return 0;
     }
-    const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, MULTIPROCESSORS, SIZE_MAX, NULL};
+    const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, MULTIPROCESSORS, SIZE_MAX,
+                                 NULL};
     const smk_request request = {
         .family = family,
         .variant = variant,
