@@ -297,6 +297,8 @@ typedef struct smk_timer smk_timer; /* two CUDA events */
 smk_status smk_timer_create(smk_timer **timer, smk_error *error);
 void smk_timer_free(smk_timer *timer); /* accepts NULL */
 smk_status smk_timer_start(smk_timer *timer, smk_error *error);
+/* Whether all work before the start is done; does not wait. Errors: ARGUMENT, CUDA. */
+smk_status smk_timer_passed(smk_timer *timer, bool *passed, smk_error *error);
 /* Waits. Errors: ARGUMENT, CUDA, INTERRUPTED. */
 smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error);
 

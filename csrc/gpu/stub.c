@@ -334,6 +334,13 @@ smk_status smk_timer_start(smk_timer *timer, smk_error *error)
     return fail_without_cuda(error);
 }
 
+smk_status smk_timer_passed(smk_timer *timer, bool *passed, smk_error *error)
+{
+    (void)timer;
+    (void)passed;
+    return fail_without_cuda(error);
+}
+
 smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
 {
     (void)timer;

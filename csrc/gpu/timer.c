@@ -56,6 +56,20 @@ smk_status smk_timer_start(smk_timer *timer, smk_error *error)
     return status;
 }
 
+smk_status smk_timer_passed(smk_timer *timer, bool *passed, smk_error *error)
+{
+    if (!timer->running) {
+        return smk_status_fail(error, SMK_ARGUMENT, "asking a timer that was not started");
+    }
+    cudaError_t code = cudaEventQuery(timer->start);
+    *passed = code == cudaSuccess;
+    if (code == cudaErrorNotReady) {
+        (void)cudaGetLastError();
+        return SMK_OK;
+    }
+    return smk_cuda_error_report(code, error, "asking a timer");
+}
+
 smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
 {
     if (!timer->running) {

@@ -4,8 +4,9 @@ On a GPU a sample is the time between two events in the default stream, divided 
 them. "cold": a memory as large as several L2 caches is cleared before each sample of one call.
 "warm": the call has just run, and a sample has as many calls as fill some 0.2 ms, 16 at most. In
 both the GPU is kept busy while the host enqueues, so that a sample holds no waiting for Python
-unless the call itself waits. Beside this, which is time of the GPU alone, there is the time of one
-call on a GPU that has nothing to do: what it takes the host to start the work is part of it.
+unless the call itself waits. A short sample for which the host came too late is taken again, with
+the GPU busy for longer. Beside this, which is time of the GPU alone, there is the time of one call
+on a GPU that has nothing to do: what it takes the host to start the work is part of it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ SAMPLE_MS = 0.2  # of the calls of a warm sample together
 CALLS_MAX = 16
 FLUSH_CACHES = 4  # sizes of the L2 cache that are cleared before a cold sample
 BUSY_BYTES = 1 << 30  # cleared while the host enqueues the calls of a warm sample
+ATTEMPTS = 3  # at a sample, where the GPU began before the host had enqueued all of it
+WORTH_MS = 2.0  # in a longer sample the wait for the host counts for little
 CACHES: tuple[Cache, ...] = ("warm", "cold")
 
 
@@ -79,15 +82,23 @@ class Stopwatch:
 
     def time_once(self, call: Call, cache: Cache, calls: int = 1) -> float:
         """Milliseconds a call."""
-        if cache == "cold":
-            _core._clear(self.flushed)
-        else:
-            _core._clear(self.busy)
-            call()
-        _core._timer_start(self.timer)
-        for _ in range(calls):
-            call()
-        return _core._timer_stop(self.timer) / calls
+        elapsed_ms = math.inf
+        for attempt in range(ATTEMPTS):
+            # One, two, four times as long; a cold sample begins with the memory that it clears.
+            for _ in range(2**attempt - (cache == "cold")):
+                _core._clear(self.busy)
+            if cache == "cold":
+                _core._clear(self.flushed)
+            else:
+                call()
+            _core._timer_start(self.timer)
+            for _ in range(calls):
+                call()
+            came_late = _core._timer_passed(self.timer)
+            elapsed_ms = _core._timer_stop(self.timer)
+            if not came_late or elapsed_ms > WORTH_MS:
+                break
+        return elapsed_ms / calls
 
     def choose_calls(self, once: float, cache: Cache) -> int:
         """The number of calls of a sample: several where they are warm and short."""

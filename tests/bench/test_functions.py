@@ -20,7 +20,6 @@ from smemkit.bench import (
     arguments,
     peers,
     roofline,
-    stopwatch,
     timing,
     workloads,
 )
@@ -611,45 +610,7 @@ def test_tile_sweep_refuses(arguments, keywords, words):
         bench.tile_sweep(*arguments, backend="sim", **keywords)
 
 
-# Clocks and progress -----------------------------------------------------------------------------
-
-
-def test_time_host():
-    calls = []
-    times = stopwatch.time_host(lambda: calls.append(1), seconds=0)
-    assert len(times) == stopwatch.SAMPLES_LONG and len(calls) == len(times) + 1
-    assert all(ms >= 0 for ms in times)
-    assert len(stopwatch.time_host(lambda: None, seconds=60, samples=7)) == 7
-
-
-class Counted(stopwatch.Stopwatch):
-    """The protocol alone, with calls of a known length."""
-
-    def __init__(self, ms):
-        self.ms, self.seconds, self.most, self.asked = ms, 0.0, 20, []
-
-    def time_once(self, call, cache, calls=1):
-        for _ in range(calls):
-            call()
-        self.asked.append(calls)
-        return self.ms
-
-
-@pytest.mark.parametrize(
-    ("ms", "cache", "samples", "calls"),
-    [
-        (0.001, "warm", stopwatch.SAMPLES_MIN, stopwatch.CALLS_MAX),
-        (0.05, "warm", stopwatch.SAMPLES_MIN, 4),
-        (0.05, "cold", stopwatch.SAMPLES_MIN, 1),
-        (5.0, "warm", stopwatch.SAMPLES_MIN, 1),
-        (100.0, "warm", stopwatch.SAMPLES_LONG, 1),
-    ],
-)
-def test_protocol(ms, cache, samples, calls):
-    watch = Counted(ms)
-    assert watch.time(lambda: None, cache) == (ms,) * samples
-    assert watch.asked[-samples:] == [calls] * samples
-    assert len(Counted(ms).time(lambda: None, cache, 3)) == 3
+# Progress ----------------------------------------------------------------------------------------
 
 
 def test_progress_is_silent_where_nobody_watches(capsys):

@@ -363,6 +363,8 @@ def test_no_timer_without_a_gpu(cuda_missing):
         _core._timer()
     with pytest.raises(ValueError, match="PyCapsule"):
         _core._timer_start(object())
+    with pytest.raises(ValueError, match="PyCapsule"):
+        _core._timer_passed(object())
 
 
 @pytest.mark.parametrize("cache", stopwatch.CACHES)
@@ -378,6 +380,20 @@ def test_stopwatch(watch, cache):
         medians.append(float(numpy.median(times)))
         assert 2 * nbytes / medians[-1] / 1e6 < 100_000  # GB/s
     assert 4 < medians[1] / medians[0] < 16
+
+
+def test_a_timer_tells_what_has_passed(watch):
+    with pytest.raises(smemkit.ArgumentError, match="not started"):
+        _core._timer_passed(watch.timer)
+    _core._timer_start(watch.timer)
+    _core._synchronize()
+    assert _core._timer_passed(watch.timer)
+    _core._timer_stop(watch.timer)
+    for _ in range(100):
+        _core._clear(watch.busy)
+    _core._timer_start(watch.timer)
+    assert not _core._timer_passed(watch.timer)  # some 20 ms of work are before it
+    _core._timer_stop(watch.timer)
 
 
 @pytest.mark.parametrize("kind", [peers.Copy, peers.Cupy, peers.Torch])

@@ -54,6 +54,23 @@ static PyObject *call_timer_start(PyObject *module, PyObject *timer)
     Py_RETURN_NONE;
 }
 
+/* _timer_passed(timer) -> whether the first event has happened: all work before it is done */
+static const char timer_passed_doc[] = "_timer_passed(timer, /)\n--\n\n";
+
+static PyObject *call_timer_passed(PyObject *module, PyObject *timer)
+{
+    smk_error error = {0};
+    bool passed = false;
+    smk_timer *events = PyCapsule_GetPointer(timer, capsule_name);
+    if (events == NULL) {
+        return NULL;
+    }
+    if (smk_timer_passed(events, &passed, &error) != SMK_OK) {
+        return smk_error_raise(smk_state_of_module(module), &error);
+    }
+    return PyBool_FromLong(passed);
+}
+
 /* _timer_stop(timer) -> milliseconds since the start; waits for the work in between */
 static const char timer_stop_doc[] = "_timer_stop(timer, /)\n--\n\n";
 
@@ -160,6 +177,7 @@ static PyObject *call_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
 PyMethodDef smk_measure_methods[] = {
     {"_timer", call_timer, METH_NOARGS, timer_doc},
     {"_timer_start", call_timer_start, METH_O, timer_start_doc},
+    {"_timer_passed", call_timer_passed, METH_O, timer_passed_doc},
     {"_timer_stop", call_timer_stop, METH_O, timer_stop_doc},
     {"_synchronize", call_synchronize, METH_NOARGS, synchronize_doc},
     {"_clear", call_clear, METH_O, clear_doc},
