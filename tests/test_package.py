@@ -23,6 +23,7 @@ TOP = {
     "_pandas": "pandas, where it is needed",
     "_ptxas": "registers of a kernel by ptxas",
     "_progress": "progress of long work",
+    "_pytest_backend": "the simulator for runs of pytest that need it",
     "_public": "how a package presents its public names",
     "_types": "types that annotations share",
     "_variables": "variables of a module as CUDA C declares them",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .. import _core
+from .. import _core, _pytest_backend
 from . import load_coverage
 from .data import DEFAULT_FILE, VARIABLE, _saving, begin_process, find_files, leave_all
 from .result import ENDINGS
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
             )
     if not config.getoption("smemkit_cov") and not reports:
         return
-    os.environ.setdefault("SMEMKIT_BACKEND", "sim")  # launches on a GPU are not counted
+    _pytest_backend.take_simulator(config)  # launches on a GPU are not counted
     if hasattr(config, "workerinput"):
         return  # its environment has the variable: importing smemkit.cover has begun to count
     base = config.stash[base_key] = Path(config.rootpath, DEFAULT_FILE)

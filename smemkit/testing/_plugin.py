@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .. import _core
+from .. import _core, _pytest_backend
 from .._version import __version__
 from ._kernel import CudaKernel, call_plainly, checks
 from ._watch import Rules, Watch
@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
     watch = config.stash[watch_key] = Watch()
     config.stash[totals_key] = {"launches": 0, "kernels": set(), "before": checks.copy()}
     if config.getoption("smemkit_check"):
-        os.environ.setdefault("SMEMKIT_BACKEND", "sim")  # launches on a GPU are not checked
+        _pytest_backend.take_simulator(config)  # launches on a GPU are not checked
         watch.rules = Rules(frozenset(config.getoption("smemkit_ignore")))
         watch.turn(True)
 
@@ -135,16 +135,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     before = watch.rules
     on, ignored = _read_marker(item)
     watch.rules = Rules(ignored)
-    chooses = on and "SMEMKIT_BACKEND" not in os.environ
-    if chooses:
-        os.environ["SMEMKIT_BACKEND"] = "sim"  # launches on a GPU are not checked
+    chosen = on and _pytest_backend.set_simulator()
     if on != always:
         watch.turn(on)
     try:
         return (yield)
     finally:
-        if chooses:
-            os.environ.pop("SMEMKIT_BACKEND", None)
+        if chosen:
+            _pytest_backend.take_away()
         watch.rules = before
         if on != always:
             watch.turn(always)

@@ -1,6 +1,7 @@
 """The plugin smemkit.testing in runs of pytest of its own: what passes, fails, and is said."""
 
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -101,6 +102,7 @@ def test_race_of_a_fixture(broken):
     pass
 
 
+@pytest.mark.smemkit_check
 def test_out_of_bounds():
     with pytest.raises(smemkit.OutOfBoundsError, match=r"args\[0\]") as caught:
         launch(32, 1001)
@@ -220,6 +222,36 @@ def test_every_launch_is_checked(project):
     assert "race in scale" in section(text, "test_always")
     assert "launches of 1 kernel on the simulator checked" in text
     assert _core._watch(None) is None  # later launches of the process are plain again
+
+
+BACKENDS = """
+    import os, pytest
+
+    def test_plain():
+        assert "SMEMKIT_BACKEND" not in os.environ
+
+    @pytest.mark.smemkit_check
+    def test_marked():
+        assert os.environ["SMEMKIT_BACKEND"] == "sim"
+
+    @pytest.mark.smemkit_check
+    def test_takes_it_away():
+        del os.environ["SMEMKIT_BACKEND"]
+"""
+
+
+@pytest.mark.parametrize("options", [["--smemkit-check"], ["-p", "smemkit.cover", "--smemkit-cov"]])
+def test_the_backend_is_given_back(project, monkeypatch, options):
+    """A run that wants the simulator leaves later ones of its process the backend they had."""
+    monkeypatch.delenv("SMEMKIT_BACKEND", raising=False)
+    project.makepyfile(test_backends=BACKENDS)
+    run(project)[0].assert_outcomes(passed=3)
+    assert "SMEMKIT_BACKEND" not in os.environ
+    run(project, "-k", "marked", *options)[0].assert_outcomes(passed=1)
+    assert "SMEMKIT_BACKEND" not in os.environ
+    monkeypatch.setenv("SMEMKIT_BACKEND", "auto")
+    run(project, "-k", "plain", *options)[0].assert_outcomes(failed=1)
+    assert os.environ["SMEMKIT_BACKEND"] == "auto"
 
 
 def test_the_marker_alone_checks_its_tests(project):
