@@ -14,7 +14,6 @@ from hardware.counts.explained import (
     CHOSEN,
     EXPLAINED,
     GUARDED,
-    LOST,
     PASSED,
     POLLED,
     RETRIED,
@@ -201,29 +200,6 @@ def test_chosen_zeros(rows, copies):
             assert take_zeros(launch, choices[launch.kernel]) == pair["ncu"], case
             different += pair["sim"] != pair["ncu"]
     assert different >= 2 or counted == 0
-
-
-def test_sectors_from_l2():
-    """What the hardware counts on the way from L2 is what is counted here."""
-    measured = json.loads(Path(__file__).with_name("sectors_h200.json").read_text())["rows"]
-    cases = {(row["kernel"], row["case"]): row for row in measured}
-    runs = [run for row in measured for run in zip(row["from_l2"], row["metric"], strict=True)]
-    assert sum(l2 != metric for l2, metric in runs) > len(runs) / 4  # there is something to explain
-    compared = set()
-    for call in ncu.list_rows(["gemm"], []):
-        if call.case not in {case.partition(", launch")[0] for _, case in cases}:
-            continue
-        if not any(kernel.startswith(call.kernel.rpartition("_")[0]) for kernel, _ in cases):
-            continue
-        launches = smemkit.profile(lambda call=call: call.make().run("sim")).launches
-        for number, launch in enumerate(launches, 1):
-            case = call.case if number == 1 else f"{call.case}, launch {number}"
-            if (launch.kernel, case) not in cases:
-                continue
-            sectors = launch.counters["async.sectors"] + launch.counters["global.load.sectors"]
-            assert set(cases[launch.kernel, case]["from_l2"]) == {sectors}, (launch.kernel, case)
-            compared.add(launch.kernel)
-    assert {kernel for kernel, _ in list_reasons(LOST)} - compared <= {"gemm_tensor_small_bfloat16"}
 
 
 def test_spilled_values_are_in_the_machine_code():
