@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).with_name("facts")
 WIDTHS = {"opcode": 2, "control": 3, "line": 3, "reads": 1}  # bytes of each column
 GUARD = 1 << 17  # beside 17 control bits
+READS = [(byte & 15, byte >> 4) for byte in range(256)]
 ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 # Entries that are left out where a kernel has others; and float64 where it is not half as fast as
 # float32.
@@ -177,30 +178,29 @@ def unpack_blocks(
     lines = np.cumsum(np.where(steps & 1, -(steps >> 1), steps >> 1)).tolist()
     names = [opcodes[i] for i in columns["opcode"][part].tolist()]
     kinds = {name: classify(name) or "empty" for name in set(names)}
-    code = [
-        Instruction(
-            name,
-            kinds[name],
-            bool(bits & GUARD),
-            line,
-            bits & 15,
-            bool(bits >> 4 & 1),
-            bits >> 5 & 7,
-            bits >> 8 & 7,
-            bits >> 11 & 63,
-            entry["waits"].get(str(i), ""),
-            (reads & 15, reads >> 4),
-        )
-        for i, (name, bits, line, reads) in enumerate(
+    bits = columns["control"][part]
+    operands = [""] * count
+    for place, text in entry["waits"].items():
+        operands[int(place)] = text
+    code = list(
+        map(
+            Instruction._make,
             zip(
                 names,
-                columns["control"][part].tolist(),
+                [kinds[name] for name in names],
+                (bits & GUARD != 0).tolist(),
                 lines,
-                columns["reads"][part].tolist(),
+                (bits & 15).tolist(),
+                (bits >> 4 & 1 != 0).tolist(),
+                (bits >> 5 & 7).tolist(),
+                (bits >> 8 & 7).tolist(),
+                (bits >> 11 & 63).tolist(),
+                operands,
+                [READS[reads] for reads in columns["reads"][part].tolist()],
                 strict=True,
-            )
+            ),
         )
-    ]
+    )
     blocks, place = [], 0
     for i, (size, ways) in enumerate(zip(entry["sizes"], entry["ways"], strict=True)):
         instructions = tuple(code[place : place + size])

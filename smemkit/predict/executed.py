@@ -15,12 +15,14 @@ from __future__ import annotations
 import collections
 import functools
 import heapq
+import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .machine_code import Block
 from .ptx_lines import OPCODE
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .machine_code import Block, Instruction, MachineCode
+    from .machine_code import Instruction, MachineCode
+    from .ptx_lines import Loop
 
     Numbers = NDArray[np.float64]
 
@@ -149,6 +152,16 @@ def _find_kept(opcode: str) -> tuple[tuple[str, ...], float]:
     return (), 0.0
 
 
+def find_median(numbers: Sequence[float]) -> float:
+    """The middle one; of an even number the mean of both.
+
+    >>> find_median([3.0, 1.0, 2.0]), find_median([4.0, 1.0])
+    (2.0, 2.5)
+    """
+    ordered, middle = sorted(numbers), len(numbers) // 2
+    return ordered[middle] if len(numbers) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
+
+
 def count_parts(text: str, machine: Iterable[Instruction]) -> int:
     """Machine instructions that one matrix product of PTX becomes: by the depth of both."""
     wanted = SHAPE.search(text)
@@ -185,10 +198,13 @@ def find_live(code: MachineCode, texts: Mapping[int, str]) -> list[int]:
     """
     dead = []
     for block in code.blocks:
-        known = [each for each in block.instructions if each.ptx_line]
-        missing = [each for each in known if each.ptx_line not in texts]
-        fixed = any(each.kind in FIXED and not each.guarded for each in missing)
-        dead.append(block.cold or fixed or (bool(known) and len(missing) == len(known)))
+        lines = {each.ptx_line for each in block.instructions if each.ptx_line}
+        missing = {line for line in lines if line not in texts}
+        fixed = bool(missing) and any(
+            each.kind in FIXED and not each.guarded and each.ptx_line in missing
+            for each in block.instructions
+        )
+        dead.append(block.cold or fixed or (bool(lines) and len(missing) == len(lines)))
     dead[0] = False
     while True:
         behind = _search(code, dead)
@@ -199,9 +215,11 @@ def find_live(code: MachineCode, texts: Mapping[int, str]) -> list[int]:
             for each in code.blocks[i].instructions:
                 if (
                     each.ptx_line not in reached
-                    and each.kind in find_kept(texts.get(each.ptx_line, ""))[0]
+                    and each.ptx_line in texts
+                    and each.kind in find_kept(texts[each.ptx_line])[0]
                 ):
                     more.add(i)
+                    break
         if not more:
             return sorted(seen)
         cheapest = min(behind[i][0] for i in more)
@@ -230,14 +248,12 @@ def _search(code: MachineCode, dead: Sequence[bool]) -> dict[int, tuple[int, int
 def keep_blocks(code: MachineCode, live: Sequence[int]) -> list[Block]:
     """The blocks of a list, numbered by their places in it."""
     number = {i: place for place, i in enumerate(live)}
-    return [
-        replace(
-            code.blocks[i],
-            successors=tuple(number[way] for way in code.blocks[i].successors if way in number),
-            callee=number.get(code.blocks[i].callee or 0) or None,
-        )
-        for i in live
-    ]
+    found = []
+    for block in (code.blocks[i] for i in live):
+        ways = tuple(number[way] for way in block.successors if way in number)
+        callee = number.get(block.callee or 0) or None
+        found.append(Block(block.instructions, ways, callee, block.leaves, block.cold))
+    return found
 
 
 class _Equations:
@@ -344,7 +360,7 @@ class _Equations:
             blocks = {i for i, _ in instructions}
             if len(blocks) == 1 and self.count.get(line):
                 own[blocks.pop()].append(self.count[line])
-        self.typical = {i: float(np.median(counts)) for i, counts in own.items()}
+        self.typical = {i: find_median(counts) for i, counts in own.items()}
         for i, typical in self.typical.items():
             if len(own[i]) > 2:
                 self.rows.append(({i: 1.0}, typical, TYPICAL))
@@ -358,15 +374,17 @@ class _Equations:
 
     def _add_trips(self) -> None:
         """Where the copies of a loop's anchors lie in several blocks: who takes how many trips."""
+        most_of: dict[Loop, dict[int, float]] = {loop: {} for loop in self.loops}
+        for line, copies in self.copies.items():
+            around = [loop for loop in self.loops if loop.first <= line <= loop.last]
+            for loop in dict.fromkeys(around):
+                if any(each != loop and self._is_within(each, loop) for each in around):
+                    continue
+                most = most_of[loop]
+                for i, number in copies.items():
+                    most[i] = max(most.get(i, 0.0), number)
         for loop in self.loops:
-            inner = [each for each in self.loops if each != loop and self._is_within(each, loop)]
-            most: dict[int, float] = {}
-            for line, copies in self.copies.items():
-                if loop.first <= line <= loop.last and not any(
-                    each.first <= line <= each.last for each in inner
-                ):
-                    for i, number in copies.items():
-                        most[i] = max(most.get(i, 0.0), number)
+            most = most_of[loop]
             entries = sum(self.count.get(line, 0.0) for line in loop.entering)
             trips = self.count.get(loop.first, 0.0)
             if len(set(most.values())) < 2 or not 0 < entries <= trips:
@@ -389,20 +407,21 @@ class _Equations:
 
     def _guess(self) -> Numbers:
         """A first estimate of the variables, by which equations are made relative."""
-        low = np.full(self.width, np.inf)
+        low = [math.inf] * self.width
         for row, value, weight in self.rows:
             if weight > UNREACHED:
                 for i, number in row.items():
                     low[i] = min(low[i], value / number / len(row))
         for i, typical in self.typical.items():
-            if not np.isfinite(low[i]):
+            if math.isinf(low[i]):
                 low[i] = typical
         low[0] = self.warps
         for (i, way), variable in self.edges.items():
             low[variable] = min(low[i], low[way])
         for i, variable in self.exits.items():
             low[variable] = low[i]
-        return np.where(np.isfinite(low) & (low > 0), low, max(self.warps, 1.0))
+        least = np.array(low)
+        return np.where(np.isfinite(least) & (least > 0), least, max(self.warps, 1.0))
 
     def _add_flow(self) -> None:
         """What enters a block leaves it, and what enters a loop."""
@@ -500,19 +519,23 @@ class _Sparse:
 
     def __init__(self, rows: Sequence[tuple[dict[int, float], float, float]], scale: Numbers):
         self.width = len(scale)
-        self.value = np.zeros(len(rows))
-        places: list[tuple[int, int, float]] = []  # row, unknown, coefficient
-        pairs: list[tuple[int, int, int]] = []  # row, and two of its places
-        for r, (row, number, weight) in enumerate(rows):
-            unit = max(number, max(abs(c) * scale[i] for i, c in row.items()), 1e-9)
-            self.value[r] = weight * number / unit
-            first = len(places)
-            places += [(r, i, weight * c * scale[i] / unit) for i, c in row.items()]
-            own = range(first, len(places))
-            pairs += [(r, a, b) for a in own for b in own]
-        self.row, self.unknown = (np.array([p[k] for p in places], np.int64) for k in (0, 1))
-        self.number = np.array([p[2] for p in places])
-        self.pair_row, a, b = np.array(pairs, np.int64).reshape(-1, 3).T
+        length = np.array([len(row) for row, _, _ in rows])
+        weight = np.array([weight for _, _, weight in rows])
+        value = np.array([value for _, value, _ in rows])
+        self.row = np.repeat(np.arange(len(rows)), length)
+        self.unknown = np.array([i for row, _, _ in rows for i in row], np.int64)
+        number = np.array([c for row, _, _ in rows for c in row.values()], float)
+        first = np.cumsum(length) - length  # of each row
+        most = np.maximum.reduceat(np.abs(number) * scale[self.unknown], first)
+        unit = np.maximum(np.maximum(value, most), 1e-9)
+        self.value = weight * value / unit
+        self.number = weight[self.row] * number * scale[self.unknown] / unit[self.row]
+        # two places of one row, each with each
+        partners = length[self.row]
+        a = np.repeat(np.arange(len(number)), partners)
+        within = np.arange(len(a)) - np.repeat(np.cumsum(partners) - partners, partners)
+        b = first[self.row[a]] + within
+        self.pair_row = self.row[a]
         self.pair_place = self.unknown[a] * self.width + self.unknown[b]
         self.pair_number = self.number[a] * self.number[b]
 

@@ -32,18 +32,19 @@ UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that ask
 UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
 START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
 NOTED = 0.1  # share of the time from which on that is said
-# Loads by which blocks watch what others write.
+# Of instructions, a line each. Loads by which blocks watch what others write.
 WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)")
 # A fence and an atomic whose result is read: by them a block finds out that it is the last one.
-FENCE = re.compile(r"(?:@\S+\s+)?(?:membar\.(?:gl|sys)|fence\.\w+\.(?:gpu|sys))\b")
-TICKET = re.compile(r"(?:@\S+\s+)?atom\.(?!shared)")
-TURN = re.compile(r"(?:@\S+\s+)?atom\.(?!shared)(?:\w+\.)*inc\b")
+GUARD = r"^(?:@\S+\s+)?"
+FENCE = re.compile(GUARD + r"(?:membar\.(?:gl|sys)|fence\.\w+\.(?:gpu|sys))\b", re.MULTILINE)
+TICKET = re.compile(GUARD + r"atom\.(?!shared)", re.MULTILINE)
+TURN = re.compile(GUARD + r"atom\.(?!shared)(?:\w+\.)*inc\b", re.MULTILINE)
 # Whole numbers of 64 bits are divided by a short way where both fit into 32, else by a long one.
 DIVISION = re.compile(r"(?:@\S+\s+)?(?:div|rem)\.[us]64\b")
 DIVISION_SLOTS = 60  # that it takes more or less
 # Calls of what the driver brings along, and reads and writes of the texture unit.
 SYSTEM_CALL = re.compile(r"call\b.*\b(vprintf|malloc|free|__assertfail)\b")
-TEXTURE_ACCESS = re.compile(r"(?:@\S+\s+)?(?:tex|tld4|suld|sust|sured)\b")
+TEXTURE_ACCESS = re.compile(GUARD + r"(?:tex|tld4|suld|sust|sured)\b", re.MULTILINE)
 FEW_WATTS = 120.0  # cards below this lower their clock under load
 
 
@@ -147,22 +148,21 @@ def find_divisions(facts: Mapping[str, Any], executed: ExecutedCode) -> float:
 def note_instructions(facts: Mapping[str, Any]) -> dict[str, float]:
     """What is not known of instructions that were executed, with its share of the time."""
     notes = {}
-    kernel, rows = facts["kernel"], [row["ptx"] for row in facts["instructions"]]
-    if any(WATCHING.search(ptx) for ptx in rows):
+    kernel, rows = facts["kernel"], "\n".join(row["ptx"] for row in facts["instructions"])
+    if WATCHING.search(rows):
         notes[f"how long the blocks of {kernel} wait for what others of them write"] = MUTUAL
-    if any(TEXTURE_ACCESS.match(ptx) for ptx in rows):
+    if TEXTURE_ACCESS.search(rows):
         notes[
             f"what {kernel} reads and writes through the texture unit: it is not counted, and so "
             "neither its rate nor the bytes of the caches and of memory are in the time"
         ] = TEXTURES
-    fenced = any(FENCE.match(ptx) for ptx in rows)
-    if any(TURN.match(ptx) or (fenced and TICKET.match(ptx)) for ptx in rows):
+    if TURN.search(rows) or (TICKET.search(rows) and FENCE.search(rows)):
         notes[
             f"what the last block of {kernel} does once the others are done: it is not among those "
             "that are counted"
         ] = LAST
-    text = facts["ptx"].splitlines()
     calls = [row["ptx_line"] for row in facts["instructions"] if "call" in row["ptx"]]
+    text = facts["ptx"].splitlines() if calls else []
     # the name of what is called stands behind the first line
     if any(SYSTEM_CALL.search(" ".join(text[line - 1 : line + 2])) for line in calls):
         notes[f"what printing, or memory that {kernel} asks for, takes"] = SYSTEM

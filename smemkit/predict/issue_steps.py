@@ -26,6 +26,10 @@ COLUMNS = (
 )
 SERVICE, LATENCY, STALL = map(COLUMNS.index, ("service", "latency", "stall"))
 SHARE, MORE, MISSES = map(COLUMNS.index, ("share", "more", "misses"))
+QUEUE, GROUP, LEFT = map(COLUMNS.index, ("queued", "group", "left"))
+FACTS = [COLUMNS.index(name) for name in ("kind", "queued", "is_barrier", "group")]  # of opcodes
+CONTROL = [*map(COLUMNS.index, ("stall", "write_barrier", "read_barrier", "wait_mask"))]
+READS = [COLUMNS.index(name) for name in ("even", "odd")]
 FIRST_KINDS = ("barrier", "async")  # which the simulation knows by their numbers
 OTHER_LATENCY = 12.0  # of what has a scoreboard and stands in no class of WAITS
 # Class -> the field of Latencies, of what a scoreboard waits for.
@@ -81,24 +85,26 @@ class StepTable:
 def tabulate(blocks: Sequence[Block]) -> StepTable:
     """The table of code without its latencies."""
     code = [each for block in blocks for each in block.instructions]
-    kinds = tuple(dict.fromkeys((*FIRST_KINDS, *(each.kind for each in code))))
     opcodes = tuple(dict.fromkeys((each.opcode, each.kind) for each in code))
+    kinds = tuple(dict.fromkeys((*FIRST_KINDS, *(kind for _, kind in opcodes))))
     kind_of = {name: i for i, name in enumerate(kinds)}
     number = {name: i for i, name in enumerate(opcodes)}
-    facts = [_describe_opcode(*name) for name in opcodes]
+    facts = np.array([(kind_of[name[1]], *_describe_opcode(*name)) for name in opcodes], float)
+    opcode_of = np.array([number[each.opcode, each.kind] for each in code], np.int64)
     rows = np.zeros((len(code), len(COLUMNS)))
+    rows[:, FACTS] = facts.reshape(-1, len(FACTS))[opcode_of]
+    rows[:, (SERVICE, SHARE)] = 1.0
+    rows[:, CONTROL] = np.array(
+        [(each.stall, each.write_barrier, each.read_barrier, each.wait_mask) for each in code]
+    ).reshape(-1, len(CONTROL))
+    rows[:, STALL] = np.maximum(rows[:, STALL], 1.0)
+    rows[:, READS] = np.array([each.reads for each in code]).reshape(-1, len(READS))
+    for i in np.flatnonzero(rows[:, GROUP]).tolist():
+        rows[i, LEFT] = _read_left(code[i])
     by_line: dict[int, list[int]] = {}
-    opcode_of = np.zeros(len(code), np.int64)
-    for i, each in enumerate(code):
-        place = opcode_of[i] = number[each.opcode, each.kind]
-        queued, is_barrier, group = facts[place]
-        rows[i] = (
-            *(kind_of[each.kind], queued, 1.0, 0.0, max(each.stall, 1)),
-            *(each.write_barrier, each.read_barrier, each.wait_mask, is_barrier, group),
-            *(_read_left(each) if group else 0, *each.reads, 1.0, 0.0, 0.0),
-        )
-        if each.ptx_line and queued:
-            by_line.setdefault(each.ptx_line, []).append(i)
+    for i in np.flatnonzero(rows[:, QUEUE]).tolist():
+        if code[i].ptx_line:
+            by_line.setdefault(code[i].ptx_line, []).append(i)
     first = np.cumsum([0, *(len(block.instructions) for block in blocks)]).astype(np.uint32)
     causes = tuple(cause for kind in kinds for cause in (kind, f"read.{kind}", f"pipe.{kind}")) + (
         "start",

@@ -222,6 +222,11 @@ def find_instruction_clocks(
     return found
 
 
+# Counters of requests, of which an access has one.
+ASKING = {f"shared.{op}.instructions" for op in ("load", "store", "atomic")}
+ASKING |= {f"global.{op}.requests" for op in ("load", "store", "atomic")}
+
+
 def find_lines(
     facts: Mapping[str, Any], card: Card, executed: ExecutedCode
 ) -> dict[int, LineAccess]:
@@ -237,6 +242,8 @@ def find_lines(
     found = {}
     for i, row in enumerate(facts["instructions"]):
         counters, line = row["counters"], row["ptx_line"]
+        if counters.keys().isdisjoint(ASKING):
+            continue
         requests = waves = 0.0
         for op in ("load", "store", "atomic"):
             requests += counters.get(f"shared.{op}.instructions", 0)

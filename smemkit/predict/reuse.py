@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -103,26 +103,32 @@ def split_index(numbers: NDArray[numpy.int64], grid: Triple, width: int) -> NDAr
     return numpy.stack(columns, 1).astype(float)
 
 
-@functools.lru_cache(maxsize=64)
-def list_fits(blocks: tuple[int, ...], grid: Triple) -> list[Fit]:
+def list_fits(blocks: tuple[int, ...], grid: Triple) -> Iterator[Fit]:
     """(width, columns that vary, their values, pseudoinverse) of all widths that blocks tell.
 
     Blocks on a diagonal tell none. A width other than the grid's must be told by more blocks than
     there are unknowns.
     """
-    found = []
     most = min(grid[0] // 2, WIDTH_MOST)
     for width in (grid[0], *(each for each in range(2, most + 1) if grid[0] % each == 0)):
-        index = split_index(numpy.asarray(blocks, numpy.int64), grid, width)
-        varies = (width > 1, width < grid[0], grid[1] > 1, grid[2] > 1, True)
-        used = [axis for axis in range(5) if varies[axis]]
-        chosen = index[:, used]
-        spare = len(blocks) - len(used)
-        if spare >= (0 if width == grid[0] else SPARE):
-            if numpy.linalg.matrix_rank(chosen) == len(used):
-                inverse = numpy.asarray(numpy.linalg.pinv(chosen), numpy.float64)
-                found.append((width, used[:-1], chosen, inverse))
-    return found
+        found = find_fit(blocks, grid, width)
+        if found is not None:
+            yield found
+
+
+@functools.lru_cache(maxsize=1024)
+def find_fit(blocks: tuple[int, ...], grid: Triple, width: int) -> Fit | None:
+    """As list_fits, of one width; None where the blocks do not tell it."""
+    index = split_index(numpy.asarray(blocks, numpy.int64), grid, width)
+    varies = (width > 1, width < grid[0], grid[1] > 1, grid[2] > 1, True)
+    used = [axis for axis in range(5) if varies[axis]]
+    chosen = index[:, used]
+    spare = len(blocks) - len(used)
+    if spare < (0 if width == grid[0] else SPARE):
+        return None
+    if numpy.linalg.matrix_rank(chosen) < len(used):
+        return None
+    return width, used[:-1], chosen, numpy.asarray(numpy.linalg.pinv(chosen), numpy.float64)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -191,14 +197,22 @@ def find_origins(
     return origins
 
 
+def count_distinct(numbers: NDArray[numpy.float64]) -> int:
+    """How many different numbers there are; numpy.unique would import its masked arrays first.
+
+    >>> count_distinct(numpy.array([2.0, 1.0, 2.0]))
+    2
+    """
+    ordered = numpy.sort(numbers)
+    return 1 + int(numpy.count_nonzero(ordered[1:] != ordered[:-1]))
+
+
 @functools.lru_cache(maxsize=256)
 def count_origins(steps: Steps, grid: Triple, first: int, count: int) -> tuple[int, float]:
     """(sectors in which an access of consecutive blocks begins, bytes between the outer ones)."""
-    numbers = numpy.unique(
-        numpy.linspace(0, count - 1, min(count, POINTS_MOST)).astype(numpy.int64)
-    )
+    numbers = numpy.linspace(0, count - 1, min(count, POINTS_MOST)).astype(numpy.int64)
     origins = find_origins(steps, grid, first + numbers)
-    distinct = len(numpy.unique(origins // SECTOR))
+    distinct = count_distinct(origins // SECTOR)
     if distinct > 0.9 * len(numbers):
         distinct = distinct * count // len(numbers)
     return distinct, float(origins.max() - origins.min())
@@ -249,7 +263,7 @@ def count_shared(access: Access, grid: Triple, multiprocessors: int, resident: i
     first = max(0, (total - multiprocessors * count) // 2)
     numbers = first + multiprocessors * numpy.arange(count)
     origins = find_origins(steps, grid, numpy.minimum(numbers, total - 1))
-    return len(numpy.unique(origins // SECTOR)) / count
+    return count_distinct(origins // SECTOR) / count
 
 
 def is_scattered(access: Access, grid: Triple) -> bool:

@@ -8,13 +8,10 @@ of one loop, and time that is linear in them is extrapolated by the caller.
 
 from __future__ import annotations
 
-import collections
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .executed import ExecutedCode
 
 LONGEST = 200_000  # blocks of a path
@@ -29,6 +26,20 @@ class MachineLoop(NamedTuple):
     last: int
     trips: float
     instructions: float
+
+
+class Fork(NamedTuple):
+    """Where a warp goes behind a block.
+
+    others: (way, the share of visits that take it or one before it) of all ways but the last one.
+    often: whether a warp comes here several times. callee, returns: of the block.
+    """
+
+    others: tuple[tuple[int | None, float], ...]
+    last: int | None
+    often: bool
+    callee: int | None
+    returns: bool
 
 
 def list_loops(executed: ExecutedCode) -> list[MachineLoop]:
@@ -74,7 +85,7 @@ class Walker:
 
     def __init__(self, executed: ExecutedCode) -> None:
         self.executed = executed
-        self.ways: dict[int, list[tuple[int | None, float]]] = {}
+        self.forks: dict[int, Fork] = {}
         self.alone = True  # so far no block had ways of which a warp takes one by its phase
         self.first: list[int] = []
 
@@ -87,32 +98,43 @@ class Walker:
 
     def _find(self, phase: float) -> list[int]:
         path: list[int] = []
-        visits: collections.Counter[int] = collections.Counter()
+        visits: dict[int, int] = {}
         returns: list[int] = []
         blocks, i = self.executed.code.blocks, 0
         while len(path) < LONGEST:
             path.append(i)
-            block = blocks[i]
-            if block.callee is not None:
+            fork = self.forks.get(i)
+            if fork is None:
+                fork = self.forks[i] = self._find_fork(i)
+            if fork.callee is not None:
+                block = blocks[i]
                 returns.append(block.successors[0] if block.successors else 0)
-                i = block.callee
+                i = fork.callee
                 continue
-            if returns and block.leaves and block.instructions[-1].opcode.startswith("RET"):
+            if returns and fork.returns:
                 i = returns.pop()
                 continue
-            ways = self.ways.get(i)
-            if ways is None:
-                ways = self.ways[i] = self._list_ways(i)
-            following = ways[0][0] if ways else None
-            if len(ways) > 1:
-                often = self.executed.executions[i] > OFTEN * self.executed.warps
-                self.alone = self.alone and bool(often)
-                following = _take(ways, visits[i], ALMOST_ONE if often else 1 - phase)
-                visits[i] += 1
+            following = fork.last
+            if fork.others:
+                visit = visits.get(i, 0)
+                visits[i] = visit + 1
+                offset = ALMOST_ONE if fork.often else 1 - phase
+                self.alone = self.alone and fork.often
+                following = _take(fork, visit, offset)
             if following is None:
                 break
             i = following
         return path
+
+    def _find_fork(self, i: int) -> Fork:
+        block, ways = self.executed.code.blocks[i], self._list_ways(i)
+        total, before, others = sum(flow for _, flow in ways), 0.0, []
+        for way, flow in ways[:-1]:
+            before += flow / total
+            others.append((way, before))
+        returns = block.leaves and block.instructions[-1].opcode.startswith("RET")
+        often = bool(self.executed.executions[i] > OFTEN * self.executed.warps)
+        return Fork(tuple(others), ways[-1][0] if ways else None, often, block.callee, returns)
 
     def _list_ways(self, i: int) -> list[tuple[int | None, float]]:
         """The blocks after block i and their flows, None where warps end, the commonest first."""
@@ -129,15 +151,13 @@ class Walker:
         return ways
 
 
-def _take(ways: Sequence[tuple[int | None, float]], visit: int, offset: float) -> int | None:
-    """Of ways with their shares that of a visit, so that visits are shared out evenly.
+def _take(fork: Fork, visit: int, offset: float) -> int | None:
+    """The way of a visit, so that visits are shared out evenly.
 
-    >>> [_take([(1, 3.0), (2, 1.0)], visit, ALMOST_ONE) for visit in range(8)]
+    >>> [_take(Fork(((1, 0.75),), 2, True, None, False), visit, ALMOST_ONE) for visit in range(8)]
     [1, 1, 1, 2, 1, 1, 1, 2]
     """
-    total, before = sum(flow for _, flow in ways), 0.0
-    for way, flow in ways[:-1]:
-        before += flow / total
-        if int((visit + 1) * before + offset) > int(visit * before + offset):
+    for way, share in fork.others:
+        if int((visit + 1) * share + offset) > int(visit * share + offset):
             return way
-    return ways[-1][0]
+    return fork.last

@@ -189,8 +189,8 @@ def test_loads_miss_as_often_as_they_touch_new_sectors():
 
 
 def test_shares_of_a_path():
-    ways = [(1, 3.0), (2, 1.0)]
-    found = [warp_path._take(ways, visit, warp_path.ALMOST_ONE) for visit in range(8)]
+    fork = warp_path.Fork(((1, 0.75),), 2, True, None, False)
+    found = [warp_path._take(fork, visit, warp_path.ALMOST_ONE) for visit in range(8)]
     assert found == [1, 1, 1, 2, 1, 1, 1, 2]
 
 

@@ -70,12 +70,19 @@ typedef struct partition {
     uint32_t *alive, *arrived_count; /* of each slot: its warps, and those at the barrier */
     uint32_t *arrived;               /* warps at the barrier in the order in which they came, as `warps` */
     uint64_t number, started;
+    double clock;     /* of the next issue, at the earliest */
     double *latest;   /* when the barrier of each slot took its last warp */
     uint64_t left;    /* blocks that have not started */
     double even, odd; /* when the banks of the registers have been read */
     double *lost;
     smk_arena arena;
 } partition;
+
+/* Without the call of fmax, which minds numbers that are none. */
+static double get_later(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* Events ------------------------------------------------------------------------------------------- */
 
@@ -119,7 +126,11 @@ static event pop_event(event_heap *heap)
 static void push_warp(partition *part, uint32_t index, double ready)
 {
     part->number++;
-    push_event(&part->waiting, (event){ready, part->number, index});
+    if (ready <= part->clock) { /* it need not wait first */
+        push_event(&part->ready, (event){(double)part->warps[index].age, part->number, index});
+    } else {
+        push_event(&part->waiting, (event){ready, part->number, index});
+    }
 }
 
 /* Warps -------------------------------------------------------------------------------------------- */
@@ -177,9 +188,10 @@ static void start_block(partition *part, uint32_t slot, double now)
 static void wait_next(partition *part, uint32_t index, double ready)
 {
     warp *self = &part->warps[index];
-    const unsigned mask = get_step(part, self)->wait_mask;
-    for (unsigned i = 0; i < SMK_PARTITION_SCOREBOARDS; i++) {
-        if ((mask >> i & 1) != 0 && self->waits[i].until > ready) {
+    enum { ALL = (1u << SMK_PARTITION_SCOREBOARDS) - 1 };
+    for (unsigned mask = get_step(part, self)->wait_mask & ALL; mask != 0; mask &= mask - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(mask);
+        if (self->waits[i].until > ready) {
             ready = self->waits[i].until;
             self->cause = self->waits[i].cause;
         }
@@ -198,7 +210,7 @@ static void open_barrier(partition *part, uint32_t slot)
     }
     double last = part->warps[arrived[0]].since;
     for (uint32_t i = 1; i < count; i++) {
-        last = fmax(last, part->warps[arrived[i]].since);
+        last = get_later(last, part->warps[arrived[i]].since);
     }
     part->arrived_count[slot] = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -275,7 +287,7 @@ static smk_status handle_group(warp *self, const smk_partition_step *step, doubl
 static double find_done(const partition *part, warp *self, const smk_partition_step *step, double begin)
 {
     /* The last wavefront of an access begins so much after its first one. */
-    const double last = step->queued ? fmax(step->service / part->work->partitions - 1.0, 0.0) : 0.0;
+    const double last = step->queued ? get_later(step->service / part->work->partitions - 1.0, 0.0) : 0.0;
     double done = begin + step->latency + last;
     if (step->misses > 0.0) {
         double *missed = &self->missed[part->missing[self->path[self->at] >> 1]];
@@ -294,7 +306,7 @@ static smk_status execute(partition *part, uint32_t index, double now, smk_error
     warp *self = &part->warps[index];
     const smk_partition_step *step = get_step(part, self);
     double *free = &part->free[get_pipe(step)];
-    const double begin = fmax(now, *free);
+    const double begin = get_later(now, *free);
     if (step->service > 1.0 || step->queued) {
         *free = begin + step->service;
     }
@@ -303,7 +315,7 @@ static smk_status execute(partition *part, uint32_t index, double now, smk_error
     raise_scoreboard(self, step->read_barrier, begin + step->service + part->work->read,
                      get_cause(step, SMK_PARTITION_ON_READ));
     if (step->kind == SMK_PARTITION_ASYNC) {
-        self->open = fmax(self->open, done);
+        self->open = get_later(self->open, done);
     }
     const bool taken = (self->path[self->at] & 1) != 0;
     double ready = now + (taken ? step->stall + part->work->branch : step->stall);
@@ -313,7 +325,7 @@ static smk_status execute(partition *part, uint32_t index, double now, smk_error
     if (step->is_barrier) {
         const bool alone = part->arrived_count[self->slot] == 0;
         double *latest = &part->latest[self->slot];
-        self->since = *latest = alone ? ready : fmax(ready, *latest + part->work->arrival);
+        self->since = *latest = alone ? ready : get_later(ready, *latest + part->work->arrival);
         part->arrived[self->slot * part->work->block + part->arrived_count[self->slot]++] = index;
         open_barrier(part, self->slot);
     } else if (self->at < self->length) {
@@ -330,7 +342,7 @@ static double find_delay(const partition *part, const smk_partition_step *step, 
     if (step->even <= 0.0 && step->odd <= 0.0) {
         return 0.0;
     }
-    const double delay = fmax(part->even + step->even, part->odd + step->odd) - part->work->window - clock;
+    const double delay = get_later(part->even + step->even, part->odd + step->odd) - part->work->window - clock;
     return delay > EPSILON ? ceil(delay) : 0.0;
 }
 
@@ -381,27 +393,29 @@ static smk_status issue_all(partition *part, smk_partition_times *times, smk_err
         const double delay = find_delay(part, step, clock), start = find_start(part, step);
         part->lost[get_other_cause(part, SMK_PARTITION_ON_REGISTERS)] += delay;
         clock += delay;
+        part->clock = clock;
         if (start > clock + EPSILON) {
             stand_in_line(part, pipe, index, start);
             continue;
         }
         if (step->even > 0.0 || step->odd > 0.0) {
-            part->even = fmax(part->even, clock) + step->even;
-            part->odd = fmax(part->odd, clock) + step->odd;
+            part->even = get_later(part->even, clock) + step->even;
+            part->odd = get_later(part->odd, clock) + step->odd;
         }
         const bool first = pipe->first == index;
+        part->clock = clock + 1.0;
         smk_status status = execute(part, index, clock, error);
         if (status != SMK_OK) {
             return status;
         }
         clock += 1.0;
         issued += 1.0;
-        end = fmax(end, clock);
+        end = get_later(end, clock);
         if (first) {
             leave_line(part, pipe);
         }
     }
-    times->clocks = fmax(end, clock);
+    times->clocks = get_later(end, clock);
     times->issued = issued;
     return SMK_OK;
 }
