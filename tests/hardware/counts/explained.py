@@ -68,6 +68,12 @@ SUNK_INDEX = (
     "make the access (test_sunk_indices moves the read in the PTX and counts what the hardware "
     "counts)"
 )
+SUNK_IN_PART = (
+    "ptxas unrolls the loop over the warps that meet, and sinks the read of the second index as "
+    "above in some rounds alone, as in the second of the up to three that are left over: in SASS "
+    "some LDS.64 of an index stand behind the branch on two values, others beside the read of the "
+    "value (test_indices_sunk_in_part)"
+)
 
 UNSOLVED = (
     "not added up: of LDGSTS.BYPASS.ZFILL with P0 as its predicate Nsight Compute has wavefronts "
@@ -177,9 +183,14 @@ EXPLAINED = {
     },
     **{
         (f"reduce_axis_{kernel}_float32", f"shared.load.{what}"): SUNK_INDEX
-        for kernel in ("strip_argmax", "strip_argmin", "panel_argmax")
+        for kernel in ("strip_argmax", "strip_argmin", "panel_argmax", "panel_argmin")
         for what in ("instructions", "wavefronts", "conflicts")
-        if (kernel, what) != ("strip_argmin", "instructions")  # whose sample has no such warp
+        # the samples of argmin have no warp that makes no access at all
+        if not (kernel.endswith("argmin") and what == "instructions")
+    },
+    **{
+        ("reduce_axis_panel_argmax_int32", f"shared.load.{what}"): SUNK_IN_PART
+        for what in ("instructions", "wavefronts", "conflicts")
     },
     **{
         (kernel, f"global.load.{what}"): SUNK

@@ -19,6 +19,7 @@ from hardware.counts.explained import (
     RETRIED,
     SPILLED,
     STRAY,
+    SUNK_IN_PART,
 )
 from sim.check import mutate
 from sim.check.altered import altered, sample_words
@@ -304,32 +305,61 @@ def sink_indices(text):
     return "\n".join(made) + "\n", moved
 
 
-@pytest.mark.parametrize("part", ["strip", "panel"])
-def test_sunk_indices(part, rows):
-    """What SUNK_INDEX says gives the hardware's counts."""
+def count_sunk(part, dtype, rows):
+    """(kernel, counters with all these reads moved, recorded counters) of each recorded launch."""
     text, moved = sink_indices(smemkit.ptx("reduce_axis", part))
     assert moved > 10
     recorded = {(row["kernel"], row["case"]): row["counters"] for row in rows}
-    dtype, compared, different = "float32", 0, 0
+    sizes = workloads.list_sizes("reduce_axis")
     with altered("reduce_axis", part, text) as core:
-        for op, (number, sizes) in itertools.product(
-            ("argmax", "argmin"), enumerate(workloads.list_sizes("reduce_axis"))
-        ):
+        for op, shape in itertools.product(("argmax", "argmin"), sizes):
             chosen = {"op": op}
-            seed = zlib.crc32(repr(("reduce_axis", sizes, dtype, chosen)).encode())
+            seed = zlib.crc32(repr(("reduce_axis", shape, dtype, chosen)).encode())
             random = numpy.random.RandomState(seed)
-            sample = workloads.make_sample("reduce_axis", sizes, dtype, random, chosen)
+            sample = workloads.make_sample("reduce_axis", shape, dtype, random, chosen)
             counters = recorded.get((sample.entry(part), sample.label))
             if counters is None:
                 continue  # not yet counted on hardware, or of another operation alone
             words = sample_words(sample, part)
             launch = smemkit.profile(core.reduce_axis, *sample.arrays, **words).launches[0]
             for what in ("instructions", "wavefronts", "conflicts"):
-                pair = counters[f"shared.load.{what}"]
-                assert launch.counters[f"shared.load.{what}"] == pair["ncu"], (sample.label, number)
-                different += pair["sim"] != pair["ncu"]
-                compared += 1
+                name = f"shared.load.{what}"
+                yield launch.kernel, name, launch.counters[name], counters[name]
+
+
+@pytest.mark.parametrize("part", ["strip", "panel"])
+def test_sunk_indices(part, rows):
+    """What SUNK_INDEX says gives the hardware's counts."""
+    compared = different = 0
+    for kernel, name, moved, pair in count_sunk(part, "float32", rows):
+        assert moved == pair["ncu"], (kernel, name)
+        different += pair["sim"] != pair["ncu"]
+        compared += 1
     assert different >= 2 or compared == 0
+
+
+# Of a pair in shared memory: the read of a value, of the index beside it, and a branch.
+STEP = re.compile(
+    r"(?P<value>\bLDS R\d+, )|(?P<index>\bLDS\.64 R\d+, \[[^]]*\+0x8\])|(?P<branch>@!?U?P\d BRA)"
+)
+
+
+def test_indices_sunk_in_part(rows):
+    """The machine code has both kinds of reads, and the hardware counts between both."""
+    need_tools()
+    known = {kernel for kernel, _ in list_reasons(SUNK_IN_PART)} & {row["kernel"] for row in rows}
+    path = PACKAGE / "kernels" / "reduce_axis" / "panel.fatbin"
+    listing = dump_text(smemkit.ptx("reduce_axis", "panel"), path if path.exists() else None)
+    parts = {part.split()[0]: part for part in listing.split("Function : ")[1:]}
+    for kernel in known:
+        steps = "".join(step.lastgroup[0] for step in STEP.finditer(parts[kernel]))
+        assert len(re.findall("vb+i", steps)) > 2 and len(re.findall("vi|iv", steps)) > 2
+    between = 0
+    for kernel, name, moved, pair in count_sunk("panel", "int32", rows):
+        if kernel in known:
+            assert moved <= pair["ncu"] <= pair["sim"], (kernel, name)
+            between += moved < pair["ncu"] < pair["sim"]
+    assert between >= 2 or not known
 
 
 def test_listings_are_read():
