@@ -87,6 +87,11 @@ except ImportError as error:
 else:
     print("imported")
 """
+# Where smemkit is installed as editable, a finder has modules that a copy of it lacks.
+ALONE = """
+import sys
+sys.meta_path = [finder for finder in sys.meta_path if "__editable__" not in finder.__module__]
+"""
 SUBINTERPRETER = f"""
 import importlib.util
 # the name by which Python of this version has subinterpreters
@@ -115,7 +120,7 @@ def fail(folder, code=FAILS):
     """What a Python says that imports the smemkit in a folder, and other modules there, first."""
     path = f"{folder}{os.pathsep}{os.environ['PYTHONPATH']}"
     return subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", ALONE + code],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
