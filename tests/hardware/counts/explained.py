@@ -75,11 +75,12 @@ SUNK_IN_PART = (
     "value (test_indices_sunk_in_part)"
 )
 
-UNSOLVED = (
-    "not added up: of LDGSTS.BYPASS.ZFILL with P0 as its predicate Nsight Compute has wavefronts "
-    "as if P0 were true in all lanes (a kernel of six such copies, two of them by P0, of which "
-    "none reads: 32, four times 4 and twice 8); which addresses it then takes for the lanes that "
-    "read nothing is not known. The sectors are right (test_sectors_from_l2)"
+FILLED = (
+    "of LDGSTS.BYPASS.ZFILL with P0 as the operand that chooses zeros Nsight Compute has "
+    "wavefronts as if all lanes read, those that read nothing from the addresses that they hold "
+    "(test_filled_by_p0 lets them read, and counts what the hardware counts; in a kernel of six "
+    "such copies, two of them by P0, of which none reads: 32, four times 4 and twice 8). The "
+    "sectors are right (test_sectors_from_l2)"
 )
 
 # The scans whose launches had such wavefronts: 1 to 3.
@@ -141,7 +142,7 @@ EXPLAINED = {
     ("gemm_tuned_narrow_float32", "local.store.requests"): PASSED,
     ("gemm_tuned_narrow_float32", "local.store.sectors"): PASSED,
     **{(f"gemm_{kernel}", "async.sectors"): LOST for kernel in LOSING},
-    ("gemm_dmma_thin_float64", "async.wavefronts"): UNSOLVED,
+    ("gemm_dmma_thin_float64", "async.wavefronts"): FILLED,
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
     **{

@@ -13,6 +13,7 @@ from hardware.counts import regenerate_counts
 from hardware.counts.explained import (
     CHOSEN,
     EXPLAINED,
+    FILLED,
     GUARDED,
     PASSED,
     POLLED,
@@ -33,7 +34,7 @@ PACKAGE = Path(smemkit.__file__).parent
 ENTRY = re.compile(r"^\s*Function : (\w+)$")
 OPPOSITE = re.compile(r"@!P0 LDGSTS\.\S*BYPASS\S* \[[^]]*\], desc")
 COPY = re.compile(r"@!?P0 LDGSTS\.\S*BYPASS\S* \[[^]]*\], desc")
-FILL = re.compile(r"LDGSTS\.\S*BYPASS\S*\.ZFILL ")
+FILL = re.compile(r"LDGSTS\.\S*BYPASS\S*\.ZFILL \[[^]]*\], desc\[[^]]*\]\[[^]]*\](?:, (!?P\w+))? ;")
 CHOICE = re.compile(
     r"LDGSTS\.(?!\S*ZFILL)\S*BYPASS\S* \[[^]]*\], desc\[[^]]*\]\[[^]]*\](?:, (!?P\w+))? ;"
 )
@@ -55,11 +56,11 @@ def find_guarded(listing):
     return find_entries(listing, COPY)
 
 
-def list_choices(listing):
+def list_choices(listing, copies=CHOICE):
     """The predicate by which each copy past the L1 cache chooses zeros, or "", by entry."""
     found, entry = {}, None
     for line in listing.splitlines():
-        name, copy = ENTRY.match(line), CHOICE.search(line)
+        name, copy = ENTRY.match(line), copies.search(line)
         entry = name[1] if name else entry
         if copy:
             found.setdefault(entry, []).append(copy[1] or "")
@@ -201,6 +202,45 @@ def test_chosen_zeros(rows, copies):
             assert take_zeros(launch, choices[launch.kernel]) == pair["ncu"], case
             different += pair["sim"] != pair["ncu"]
     assert different >= 2 or counted == 0
+
+
+def let_read(text, choices):
+    """The PTX with copies by P0 that read in all lanes; choices: predicates of entries' copies."""
+    made, entry, left = [], None, {name: iter(own) for name, own in choices.items()}
+    copy = re.compile(r"cp\.async\.cg\.shared\.global \[\S+\], \[\S+\], 16, (%r\d+);")
+    for line in text.splitlines():
+        name, found = re.search(r"\.entry (\w+)\(", line), copy.search(line)
+        entry = name[1] if name else entry
+        if found and next(left[entry]) == "P0":
+            made.append(f"max.s32 {found[1]}, {found[1]}, 16;")
+        made.append(line)
+    assert all(next(own, None) is None for own in left.values())  # a copy for each predicate
+    return "\n".join(made) + "\n"
+
+
+def test_filled_by_p0(rows, copies):
+    """What FILLED says gives the hardware's count."""
+    choices = {}
+    for listing in copies:
+        choices |= list_choices(listing, FILL)
+    kernels = {kernel for kernel, _ in list_reasons(FILLED)} & {row["kernel"] for row in rows}
+    assert all("P0" in choices[kernel] for kernel in kernels)
+    text = smemkit.ptx("gemm", "dmma")
+    text = let_read(text, {kernel: own for kernel, own in choices.items() if kernel in text})
+    compared = different = 0
+    with altered("gemm", "dmma", text) as core:
+        memory = core.empty(1 << 18, dtype="float64", backend="sim")  # also what lies beside them
+        for row in (row for row in rows if row["kernel"] in kernels):
+            m, k, n = map(int, re.findall(r"=(\d+)", row["case"]))
+            a, b = memory[: m * k].reshape(m, k), memory[-2 * k * n :][: k * n].reshape(k, n)
+            words = {"variant": "dmma", "backend": "sim"}
+            (launch,) = smemkit.profile(core.gemm, a, b, **words).launches
+            pair = row["counters"]["async.wavefronts"]
+            assert launch.kernel == row["kernel"]
+            assert launch.counters["async.wavefronts"] == pair["ncu"], row["case"]
+            compared += 1
+            different += pair["sim"] != pair["ncu"]
+    assert different >= 1 or compared == 0
 
 
 def test_spilled_values_are_in_the_machine_code():
@@ -372,7 +412,10 @@ def test_listings_are_read():
         "        /*0100*/              @!P0 LDGSTS.E.BYPASS.128 [R5+0x80], desc[UR4][R2.64], !PT ;",
         "\t\tFunction : third",
         "        /*0100*/               @P0 LDGSTS.E.BYPASS.LTC128B.128 [R5], desc[UR4][R2.64] ;",
+        "\t\tFunction : fourth",
+        "        /*0100*/                   LDGSTS.E.BYPASS.128.ZFILL [R5], desc[UR4][R2.64], P0 ;",
     ]
     listing = "\n".join(lines)
     assert find_guarded(listing) == {"second", "third"}
     assert list_choices(listing) == {"first": ["P0", ""], "second": ["!PT"], "third": [""]}
+    assert list_choices(listing, FILL) == {"fourth": ["P0"]}
