@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .. import _core
+from .needs import find_need
 from .registers import is_packaged
 
 if TYPE_CHECKING:
@@ -34,12 +35,23 @@ def demand_capability(what: str, needed: str, card: Card) -> None:
         )
 
 
+def demand_instructions(facts: Mapping[str, Any], card: Card) -> None:
+    """BackendError for a kernel with an instruction that the card does not have."""
+    needed, opcode = find_need(facts["instructions"])
+    if needed and read_capability(needed) > read_capability(card.compute_capability):
+        raise _core.BackendError(
+            f"{facts['kernel']} cannot run on {card.name}, which has compute capability "
+            f"{card.compute_capability}: it needs compute capability {needed}, for {opcode}"
+        )
+
+
 def demand_fit(facts: Mapping[str, Any], card: Card) -> None:
     """BackendError or SharedMemoryError for a counted launch that the card cannot run.
 
     The package compiles each of its kernels for the oldest architecture that can run it. PTX of
     others names the one that they happened to be compiled for, which says less: only that of an
-    architecture's own features ("sm_90a") runs nowhere else.
+    architecture's own features ("sm_90a") runs nowhere else. Their instructions tell what they
+    need.
     """
     kernel = facts["kernel"]
     target = TARGET.search(facts["ptx"])
@@ -53,6 +65,8 @@ def demand_fit(facts: Mapping[str, Any], card: Card) -> None:
                 f"{kernel} runs on compute capability {needed} alone (its PTX is for "
                 f"sm_{digits}a), {card.name} has {card.compute_capability}"
             )
+        if read_capability(needed) > read_capability(card.compute_capability):
+            demand_instructions(facts, card)
     most = _core.limits(card.compute_capability)["shared_bytes_per_block_optin"]
     if facts["shared_bytes"] > most:
         raise _core.SharedMemoryError(
