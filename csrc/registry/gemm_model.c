@@ -65,12 +65,8 @@ static const double ADD_START = 2.6;
 static const double DOUBLE_ADD = 0.6;
 
 /* For the kernels that have no rows in gemm_tiles.def: a launch, and a step of 1 along k, in microseconds; the products
- * a microsecond of a kernel of speed 1 (variants.def), on 132 multiprocessors; and how many times their bytes the writes
- * of c take. */
+ * a microsecond of a kernel of speed 1 (variants.def), on an H200; and how many times their bytes the writes of c take. */
 static const double START = 3.0, STEP = 0.02, PRODUCTS = 47600.0, WRITES = 3.0;
-
-/* Of the H200 on which they were measured. */
-static const double MULTIPROCESSORS = 132.0;
 
 /* Products of float64 that they make in the time of one of float32. */
 static const double DOUBLES = 0.42;
@@ -100,7 +96,7 @@ double smk_gemm_model_slower(const smk_request *request)
 {
     const smk_machine *machine = request->machine;
     const double slowdown = smk_slowdowns_variant(machine, request->variant, request->type);
-    return machine->slowdown == NULL ? 1.0 : slowdown * MULTIPROCESSORS / count_multiprocessors(request);
+    return machine->slowdown == NULL ? 1.0 : slowdown * SMK_H200_MULTIPROCESSORS / count_multiprocessors(request);
 }
 
 double smk_gemm_model_repeated(const smk_request *request, double bytes, double times)

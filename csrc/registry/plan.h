@@ -10,6 +10,9 @@
 
 enum { SMK_PLAN_STEPS_MAX = 8, SMK_PLAN_PARAMETERS_MAX = 24 };
 
+/* Of the H200 on which speeds, tiles and choices were measured, as card_rates.def has it. */
+enum { SMK_H200_MULTIPROCESSORS = 132 };
+
 /* The properties of the machine on which a plan may depend. */
 typedef struct smk_machine {
     int capability; /* 90: compute capability 9.0 */

@@ -3,6 +3,8 @@
 #include "registry/gemm_model.h"
 #include "registry/slowdowns.h"
 
+#include <math.h>
+
 /* As in gemm/direct.cu, gemm/dmma.cu and gemm/short_k.cu. */
 enum { ADD_THREADS = 128, PART_STEP = 16, SHORT_THREADS = 256, SHORT_ROWS = 64, SHORT_COLUMNS = 128 };
 
@@ -59,11 +61,12 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
 
 /* Times of the two kernels, in microseconds on an H200: of a launch; of so many steps along k where all blocks fit, that
  * is how many are on their way at a time, and of each that is left over, 0 where these go together; of a read of a warp,
- * of which it makes `reads` a step; and how many times their bytes the writes take. */
+ * of which it makes `reads` a step; how many times their bytes the writes take; and of a step along k of a block whose
+ * products take longer than all else, 0 where they do not. */
 typedef struct short_times {
     double start, steps, left_over;
     int64_t unrolled;
-    double read, reads, writes;
+    double read, reads, writes, products;
 } short_times;
 
 enum { BLOCK_WARPS = SHORT_THREADS / SMK_WARP_SIZE };
@@ -81,15 +84,18 @@ static double predict_short(const smk_request *request, const short_times *times
     const double rest = times->left_over > 0.0 ? (double)left * times->left_over : left > 0 ? times->steps : 0.0;
     const double steps = slowdown * ((double)whole * times->steps + rest);
     const double reads = slowdown * blocks * BLOCK_WARPS * k * times->reads / count * times->read;
-    return times->start + (steps > reads ? steps : reads) + bytes;
+    const double moved = (steps > reads ? steps : reads) + bytes;
+    const double products = slowdown * ceil(blocks / count) * k * times->products;
+    return times->start + (moved > products ? moved : products);
 }
 
 /* (a, b, c, m, k, n, strides, stack): a thread an element where that is predicted to take less time. */
 smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    static const short_times tiled_times = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09};
-    static const short_times flat_times = {2.15, 0.34, 0.0, 8, 0.90e-3, 2.0, 6.3};
-    static const short_times flat_doubles = {2.00, 0.49, 0.17, 8, 0.88e-3, 2.0, 3.9};
+    static const short_times tiled_times = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09, 0.0};
+    static const short_times tiled_doubles = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09, 0.23};
+    static const short_times flat_times = {2.15, 0.34, 0.0, 8, 0.90e-3, 2.0, 6.3, 0.0};
+    static const short_times flat_doubles = {2.00, 0.49, 0.17, 8, 0.88e-3, 2.0, 3.9, 0.0};
     const int64_t m = request->dimensions[SMK_GEMM_M], n = request->dimensions[SMK_GEMM_N];
     smk_plan made = {.step_count = 0};
     int64_t elements = 0, tiled = 0;
@@ -104,8 +110,10 @@ smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk
     }
     const int64_t flat = no_flat ? 0 : smk_plan_divide_up(elements, SHORT_THREADS);
     const int64_t stack = smk_plan_stack(request);
-    const short_times *const flat_of_type = request->item_bytes == sizeof(double) ? &flat_doubles : &flat_times;
-    const double tiled_us = predict_short(request, &tiled_times, (double)tiled * (double)stack);
+    const bool is_double = request->item_bytes == sizeof(double);
+    const short_times *const tiled_of_type = is_double ? &tiled_doubles : &tiled_times;
+    const short_times *const flat_of_type = is_double ? &flat_doubles : &flat_times;
+    const double tiled_us = predict_short(request, tiled_of_type, (double)tiled * (double)stack);
     const double flat_us = no_flat ? tiled_us : predict_short(request, flat_of_type, (double)flat * (double)stack);
     smk_step *step = &made.step[made.step_count++];
     step->part = flat_us < tiled_us ? "flat" : NULL;

@@ -64,3 +64,30 @@ def test_times_grow_with_the_work(monkeypatch):
     for first, second in [((4096, 4096, 4096), (4096, 8192, 4096)), ((64,) * 3, (64, 640, 64))]:
         assert predict(first) < predict(second)
     assert 1.8 < predict((4096, 8192, 4096)) / predict((4096, 4096, 4096)) < 2.2
+
+
+def test_a_long_k_of_float64_takes_short_k_as_long_as_measured(monkeypatch):
+    """The record of variants has it: its products decide there, and not what it reads."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "132")
+    rows = records.load_record(None, RECORD, "variants").rows
+    found = [
+        row
+        for row in rows
+        if (row.family, row.variant, row.dtype) == ("gemm", "short_k", "float64")
+        and row.shape[1] >= 1024
+    ]
+    assert found
+    for row in found:
+        m, k, n = row.shape
+        a, b = (np.broadcast_to(np.float64(1), sides) for sides in ((m, k), (k, n)))
+        choice = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")
+        assert choice["short_k"].time_us == pytest.approx(1e3 * row.median_ms, rel=0.1)
+
+
+def test_the_simulator_has_the_multiprocessors_of_an_h200(monkeypatch):
+    monkeypatch.delenv("SMEMKIT_SM_COUNT", raising=False)
+    usual = predict((3000, 3000, 3000))
+    count = int(smemkit.card("h200").multiprocessors)
+    for said, is_same in ((count, True), (count + 1, False)):
+        monkeypatch.setenv("SMEMKIT_SM_COUNT", str(said))
+        assert (predict((3000, 3000, 3000)) == usual) == is_same

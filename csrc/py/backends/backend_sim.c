@@ -148,14 +148,14 @@ static smk_status adopt(void *host, uint64_t bytes, uint64_t *address, smk_error
     return status == SMK_OK ? smk_memory_adopt(present, host, bytes, address, error) : status;
 }
 
-enum { MULTIPROCESSORS = 132, MULTIPROCESSORS_MOST = 1024 };
+enum { MULTIPROCESSORS_MOST = 1024 };
 
 /* SMEMKIT_SM_COUNT, or as many as an H200 has where it is no number that a GPU could have. */
 static uint32_t count_multiprocessors(void)
 {
     const char *text = getenv("SMEMKIT_SM_COUNT");
     const long count = text != NULL ? strtol(text, NULL, 10) : 0;
-    return count > 0 && count <= MULTIPROCESSORS_MOST ? (uint32_t)count : MULTIPROCESSORS;
+    return count > 0 && count <= MULTIPROCESSORS_MOST ? (uint32_t)count : SMK_H200_MULTIPROCESSORS;
 }
 
 static _Thread_local struct {

@@ -32,7 +32,7 @@ enum { OPERAND_A, OPERAND_B, OPERAND_OUT };
 static const double COPY_PRODUCTS = 380.0, ARRANGE_PRODUCTS = 145.0;
 
 /* The elements of c that the blocks of an H200 make in one round. The last round of a piece is on average half full. */
-static const double ROUND_ELEMENTS = 132.0 * 128.0 * 64.0;
+static const double ROUND_ELEMENTS = SMK_H200_MULTIPROCESSORS * 128.0 * 64.0;
 
 /* A panel that copies everything has so many more pieces, and so many of them lay out its rows of a anew. */
 static const double MORE_PIECES = 3.0, MORE_ARRANGED = 2.0;

@@ -381,8 +381,8 @@ static bool is_choice(const char *family, const char *word)
     return false;
 }
 
-/* The largest dimensions that are tried, a power of two; and on how many multiprocessors, those of an H200. */
-enum { DIMENSION_MOST = 1 << 12, MULTIPROCESSORS = 132 };
+/* The largest dimensions that are tried, a power of two. */
+enum { DIMENSION_MOST = 1 << 12 };
 
 /* The dynamic shared memory that a plan asks for the kernel with the variant's name; false where it launches none. */
 static bool find_bytes(const smk_request *request, uint64_t *most)
@@ -424,8 +424,8 @@ static uint64_t plan_bytes(const smk_kernel_resources *resources)
     if (choice[0] != '\0' && !is_choice(family->name, choice)) {
         return 0;
     }
-    const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, MULTIPROCESSORS, SIZE_MAX,
-                                 NULL};
+    const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, SMK_H200_MULTIPROCESSORS,
+                                 SIZE_MAX, NULL};
     const smk_request request = {
         .family = family,
         .variant = variant,
