@@ -69,10 +69,10 @@ SUNK_INDEX = (
     "counts)"
 )
 SUNK_IN_PART = (
-    "ptxas unrolls the loop over the warps that meet, and sinks the read of the second index as "
-    "above in some rounds alone, as in the second of the up to three that are left over: in SASS "
-    "some LDS.64 of an index stand behind the branch on two values, others beside the read of the "
-    "value (test_indices_sunk_in_part)"
+    "ptxas sinks the read of the second index as above, but only where PTX copies the kept index "
+    "between the comparison and the branch: in the second of the up to three rounds that nvcc's "
+    "unrolling of the loop leaves over (test_indices_sunk_in_part moves these reads in the PTX and "
+    "counts what the hardware counts; in SASS their LDS.64 stand behind the branch, others before)"
 )
 
 FILLED = (
