@@ -13,6 +13,7 @@ from .fit import demand_fit
 from .gains import EASED, Gains, ease, is_conflicted, remove_conflicts
 from .machine_code import load
 from .model import OWN, count_atomic_slices, time_launch
+from .phases import is_watching
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
 
@@ -32,8 +33,7 @@ UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that ask
 UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
 START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
 NOTED = 0.1  # share of the time from which on that is said
-# Of instructions, a line each. Loads by which blocks watch what others write.
-WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)")
+# Of instructions, a line each:
 # A fence and an atomic whose result is read: by them a block finds out that it is the last one.
 GUARD = r"^(?:@\S+\s+)?"
 FENCE = re.compile(GUARD + r"(?:membar\.(?:gl|sys)|fence\.\w+\.(?:gpu|sys))\b", re.MULTILINE)
@@ -149,7 +149,7 @@ def note_instructions(facts: Mapping[str, Any]) -> dict[str, float]:
     """What is not known of instructions that were executed, with its share of the time."""
     notes = {}
     kernel, rows = facts["kernel"], "\n".join(row["ptx"] for row in facts["instructions"])
-    if WATCHING.search(rows):
+    if is_watching(facts):
         notes[f"how long the blocks of {kernel} wait for what others of them write"] = MUTUAL
     if TEXTURE_ACCESS.search(rows):
         notes[

@@ -5,6 +5,7 @@ be smaller. A round ends when its slowest part ends. The parts overlap: the issu
 and the waiting for results, as one multiprocessor sees them; the banks of shared memory and the L1
 cache, the L2 cache, memory, and the atomic units, which serve all blocks one after the other. Parts
 of nearly equal length do not overlap perfectly: OVERLAP says how sharply the longest one decides.
+Where blocks read all before they write, a launch takes at least what phases.py says.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from . import local_memory
 from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
+from .phases import has_phases, is_watching, time_phases
 from .ptx_counts import add_waits, count_classes
-from .reuse import SECTOR, Access, Traffic, collect_accesses, find_traffic
+from .reuse import SECTOR, Access, Traffic, collect_accesses, count_noted, find_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -238,7 +240,8 @@ def find_lines(
                 made[each.ptx_line] = made.get(each.ptx_line, 0.0) + times
     looked_up: dict[int, float] = {}
     for access in collect_accesses(facts.get("footprint", ())):
-        looked_up[access.instruction] = looked_up.get(access.instruction, 0.0) + access.lines
+        lines = access.lines * facts["blocks"] / count_noted(facts)
+        looked_up[access.instruction] = looked_up.get(access.instruction, 0.0) + lines
     found = {}
     for i, row in enumerate(facts["instructions"]):
         counters, line = row["counters"], row["ptx_line"]
@@ -330,7 +333,7 @@ def find_demand(
     traffic = find_traffic(
         collect_accesses(facts.get("footprint", ())),
         facts["grid"],
-        blocks,
+        count_noted(facts),
         int(card.multiprocessors * resident),
         card.l2_mb * 2**20 * L2_KEPT,
         warm,
@@ -579,6 +582,14 @@ def time_residents(demand: Demand, card: Card, blocks: int, rounds: int) -> Resi
     return Residents(max(times.clocks * scale, least) + card.block_clk / rounds, waits)
 
 
+def share_memory(parts: Sequence[Part], traffic: Traffic, skip: str) -> tuple[float, float]:
+    """Clocks in which what a block reads comes, and in which what it writes goes."""
+    clocks = {part.name: part.clocks for part in parts if part.name != skip}
+    dram, moved = clocks.get("dram", 0.0), traffic.dram_read + traffic.dram_written
+    read = dram * traffic.dram_read / moved if moved else 0.0
+    return max(clocks.get("l2", 0.0), read), max(clocks.get("l2 stores", 0.0), dram - read)
+
+
 def time_launch(
     facts: Mapping[str, Any],
     card: Card,
@@ -597,6 +608,18 @@ def time_launch(
 
     starts = next(part.clocks for part in common if part.name == STARTS)
     rest = (total - rounds * full * multiprocessors) / min(multiprocessors, total)
+    phased = executed is not None and has_phases(facts)
+    in_step = phased and is_watching(facts)
+    alone = time_residents(demand, card, 1, 1).clocks if phased and (in_step or rounds < 2) else 0.0
+
+    def walk(blocks: float, skip: str) -> float:
+        """Clocks of blocks that read all before they write, one behind the other or in step."""
+        if not alone:
+            return 0.0
+        read, written = share_memory(common, demand.traffic, skip)
+        known = 0.0 if skip == OWN else alone
+        behind = 1 if in_step else math.ceil(blocks)
+        return time_phases(known, read * blocks, written * blocks, behind)
 
     def run(skip: str = "", times: float = rounds, rest: float = rest) -> float:
         """Milliseconds of all rounds, as if the part that is skipped took no time."""
@@ -608,11 +631,13 @@ def time_launch(
             others = [part.clocks * blocks for part in kept if not late or part.name != "atomics"]
             if blocks:
                 together = combine([*others, 0.0 if skip == OWN else own.clocks])
+                if in_step:
+                    together = max(together, walk(blocks, skip))
                 clocks += many * (together + sum(behind))
                 ends = min(starts * blocks, own.clocks)
         if skip not in (STARTS, OWN):
             clocks += ends
-        return clocks / card.clocks_per_ms
+        return max(clocks, walk(times * full + rest, skip)) / card.clocks_per_ms
 
     share = total / min(multiprocessors, total) / card.clocks_per_ms
     parts = {part.name: part.clocks * share for part in demand.parts}

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -33,6 +34,7 @@ SCATTERED = 8  # lines of an average request from which on its lanes are not nei
 # before a launch can use their room (an H200 after a fill; "evicted" of rates_h200.json in tests).
 DIRTY = 0.67
 WIDTH_MOST = 1024  # that is tried, where a kernel may take two indices from x
+NOTED_ALL = 16  # blocks, up to which each is noted (csrc/sim/profile/footprint.c)
 SPARE = 2  # more blocks than unknowns, so that a width is not fitted by chance
 POINTS_MOST = 1 << 14  # of blocks whose addresses are computed; of more, evenly spread ones
 
@@ -84,6 +86,13 @@ def collect_accesses(
             )
         )
     return accesses
+
+
+def count_noted(facts: Mapping[str, Any]) -> int:
+    """The counted blocks of which the footprint has what they touch: a few, where many ran."""
+    blocks: int = facts["blocks"]
+    noted = len({row[0] for row in facts.get("footprint", ())})
+    return blocks if blocks <= NOTED_ALL else max(noted, 1)
 
 
 class Steps(NamedTuple):

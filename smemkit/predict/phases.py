@@ -1,0 +1,68 @@
+"""Blocks that read everything before they write: while all of them run at once, phases add up.
+
+Of launches whose blocks are all resident, the first block writes once its own reads have come, and
+no other block computes meanwhile: caches and memory first serve reads, then writes. The same is
+true of more blocks where each waits for what those before it write: they go in step.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+WARP = 32
+MOST = 0.9  # of the sectors, which lie on one side of a line
+READ = ("global.load.sectors", "async.sectors")
+WRITTEN = ("global.store.sectors",)
+# Loads by which blocks watch what others write.
+WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)")
+
+
+def is_watching(facts: Mapping[str, Any]) -> bool:
+    """Do blocks of a launch wait for what others of it write?"""
+    return any(WATCHING.search(row["ptx"]) for row in facts["instructions"])
+
+
+def has_phases(facts: Mapping[str, Any]) -> bool:
+    """Do the blocks of a launch read at once, but for little, and write at once behind it?"""
+    read = _find_line(facts["instructions"], READ, 1)
+    written = _find_line(facts["instructions"], WRITTEN, -1)
+    if not read or not written or read >= written:
+        return False
+    warps = facts["blocks"] * -(-math.prod(facts["block"]) // WARP)
+    return all(
+        row["counters"].get("instructions.warp", 0) <= warps
+        for row in facts["instructions"]
+        if row["ptx_line"] in (read, written)
+    )
+
+
+def _find_line(rows: Sequence[Mapping[str, Any]], names: Sequence[str], step: int) -> int:
+    """The line by which most of the sectors are named, from the first one, or from the last."""
+    named = sorted(
+        (row["ptx_line"], sum(row["counters"].get(name, 0) for name in names)) for row in rows
+    )
+    whole = sum(sectors for _, sectors in named)
+    seen = 0.0
+    for line, sectors in named[::step] if whole else ():
+        seen += sectors
+        if seen >= MOST * whole:
+            return int(line)
+    return 0
+
+
+def time_phases(alone: float, read: float, written: float, blocks: int) -> float:
+    """Clocks in which a multiprocessor's blocks read and write, if none is written too early.
+
+    alone: of one block that waits for nothing but latencies. read, written: of all its blocks,
+    while all multiprocessors work. The reads of one block come after those of the other.
+
+    >>> time_phases(500.0, 600.0, 900.0, 2)
+    1700.0
+    """
+    return alone + read / blocks + max(written, read * (blocks - 1) / blocks)
