@@ -139,6 +139,13 @@ print(text[text.index("    // Compute in registers") : text.index("    // The fi
 # instructions are overhead. `smemkit.source("reduce", "single_pass")` is its text, and notebook 08
 # has an exercise on how such blocks go wrong.)
 #
+# Between two launches of a stream a GPU has little to do: the first one's last writes are on their
+# way, its end is told, the blocks of the second one are set up. `overlapped` is `single_pass` with
+# one line more, `cudaGridDependencySynchronize()`, and its launch may begin before the one ahead of
+# it has ended. The line waits for that end, before anything is read or written. The simulator runs
+# one launch after the other, so its counts show no difference, and neither gains a call that stands
+# alone: it is for many short calls in a row, on a GPU of compute capability 9.0 or higher.
+#
 # ## Order matters for floating-point numbers
 #
 # All variants add in different orders. For the small integers above every order gives the same

@@ -37,8 +37,10 @@ typedef struct smk_launch {
     const uint64_t *workspace;      /* for messages, where a family's call has memory of its own; NULL: it has none */
     const char *family;             /* of that call */
     bool cooperative;               /* all blocks are there at once, and may wait for each other */
-    bool prefers_carveout;          /* carveout_percent is set; a hint to a GPU alone */
-    int carveout_percent;           /* of the L1 storage, for shared memory: 0 to 100 */
+    bool begins_early; /* its blocks may be on a GPU before the launch before it in the stream has ended: each waits for
+                        * that (griddepcontrol.wait) before it accesses any memory */
+    bool prefers_carveout; /* carveout_percent is set; a hint to a GPU alone */
+    int carveout_percent;  /* of the L1 storage, for shared memory: 0 to 100 */
 } smk_launch;
 
 #endif

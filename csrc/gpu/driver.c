@@ -1,5 +1,7 @@
 #include "gpu/driver.h"
 
+#include "gpu/stream.h"
+
 #include <cuda.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +13,7 @@ typedef CUresult (*launch_function)(CUfunction function, unsigned grid_x, unsign
 
 /* NULL where the driver has none. */
 static launch_function launch_kernel;
+static CUresult (*launch_with)(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra);
 static CUresult (*get_function)(CUfunction *function, CUkernel kernel);
 static CUresult (*get_context)(CUcontext *context);
 
@@ -34,10 +37,11 @@ static void *find_address(const char *name)
 static void find_functions(void)
 {
     void *found[] = {find_address("cuLaunchKernel"), find_address("cuKernelGetFunction"),
-                     find_address("cuCtxGetCurrent")};
+                     find_address("cuCtxGetCurrent"), find_address("cuLaunchKernelEx")};
     memcpy(&launch_kernel, &found[0], sizeof launch_kernel);
     memcpy(&get_function, &found[1], sizeof get_function);
     memcpy(&get_context, &found[2], sizeof get_context);
+    memcpy(&launch_with, &found[3], sizeof launch_with);
 }
 
 static atomic_uint generation;
@@ -74,6 +78,25 @@ static CUfunction find_function(void *kernel)
     return last.function;
 }
 
+/* Lets the launch begin while the one before it in the stream is about to end. */
+static CUresult launch_early(CUfunction function, const smk_launch *launch, CUstream stream, void **parameters,
+                             void **extra)
+{
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value = {.programmaticStreamSerializationAllowed = 1}};
+    const CUlaunchConfig config = {.gridDimX = launch->grid.x,
+                                   .gridDimY = launch->grid.y,
+                                   .gridDimZ = launch->grid.z,
+                                   .blockDimX = launch->block.x,
+                                   .blockDimY = launch->block.y,
+                                   .blockDimZ = launch->block.z,
+                                   .sharedMemBytes = (unsigned)launch->shared_bytes,
+                                   .hStream = stream,
+                                   .attrs = &early,
+                                   .numAttrs = 1};
+    return launch_with(&config, function, parameters, extra);
+}
+
 bool smk_driver_launch(void *kernel, const smk_launch *launch, cudaStream_t stream)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -81,9 +104,14 @@ bool smk_driver_launch(void *kernel, const smk_launch *launch, cudaStream_t stre
     size_t bytes = launch->packed_bytes;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)(uintptr_t)launch->packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &bytes, CU_LAUNCH_PARAM_END};
-    const bool is_packed = launch->packed != NULL;
+    void **parameters = launch->packed != NULL ? NULL : launch->parameters;
+    void **packed = launch->packed != NULL ? extra : NULL;
+    /* a graph that captures is ordered by its edges, which others may read and copy: plain ones */
+    if (launch->begins_early && launch_with != NULL && !smk_stream_is_captured(stream)) {
+        return launch_early(find_function(kernel), launch, stream, parameters, packed) == CUDA_SUCCESS;
+    }
     return launch_kernel != NULL &&
            launch_kernel(find_function(kernel), launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x,
-                         launch->block.y, launch->block.z, (unsigned)launch->shared_bytes, stream,
-                         is_packed ? NULL : launch->parameters, is_packed ? extra : NULL) == CUDA_SUCCESS;
+                         launch->block.y, launch->block.z, (unsigned)launch->shared_bytes, stream, parameters,
+                         packed) == CUDA_SUCCESS;
 }

@@ -65,6 +65,7 @@ typedef struct smk_step {
     const char *type; /* of the entry where it is not the request's: "int64"; NULL: the request's */
     smk_dim3 grid, block;
     size_t shared_bytes; /* dynamic */
+    bool begins_early;   /* as smk_launch.begins_early */
     smk_parameter parameter[SMK_PLAN_PARAMETERS_MAX];
     size_t parameter_count;
 } smk_step;

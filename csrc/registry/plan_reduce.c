@@ -96,3 +96,15 @@ smk_status smk_plan_reduce_single_pass(const smk_request *request, smk_plan *pla
     *plan = made;
     return SMK_OK;
 }
+
+/* The same; the kernel itself waits for the launches before it. */
+smk_status smk_plan_reduce_overlapped(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_plan made;
+    smk_status status = smk_plan_reduce_single_pass(request, &made, error);
+    if (status == SMK_OK) {
+        made.step[0].begins_early = true;
+        *plan = made;
+    }
+    return status;
+}

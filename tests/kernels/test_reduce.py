@@ -1,5 +1,7 @@
 """reduce in every variant, operation, type and size, on both machines, against NumPy."""
 
+import re
+
 import numpy as np
 import pytest
 from support import filled, shapes
@@ -44,7 +46,7 @@ def test_integers_bit_for_bit(variant, op, dtype, machine, rng):
 @each_op
 def test_every_place_counts(variant, op, machine):
     """One element unlike the others, in each place of interest."""
-    n = 5000 if variant in ("auto", "single_pass") else 2500
+    n = 5000 if variant in ("auto", "single_pass", "overlapped") else 2500
     for place in (0, 1, 31, 32, 255, 256, 2047, 2048, n - 5, n - 2, n - 1):
         x = np.zeros(n, np.float32)
         x[place] = -3 if op == "min" else 3
@@ -135,7 +137,7 @@ def test_nothing(variant, dtype, machine):
 
 
 @pytest.mark.parametrize("layout", sorted(shapes.LAYOUTS))
-@pytest.mark.parametrize("variant", ["sequential", "single_pass"])
+@pytest.mark.parametrize("variant", ["sequential", "single_pass", "overlapped"])
 def test_layouts(layout, variant, machine, rng):
     for shape in ((6, 5), (67, 45)):
         x = shapes.LAYOUTS[layout](shapes.integers(rng, shape, "float32"))
@@ -229,7 +231,18 @@ def test_auto_takes_one_launch(dtype):
     for n in (1, 2048, 2049, 1 << 14, 1 << 16, 1 << 19):
         report = smemkit.profile(smemkit.reduce, np.zeros(n, dtype), backend="sim")
         (launch,) = report.launches
-        assert launch.kernel.startswith("reduce_single_pass_sum_"), n
+        assert launch.kernel.startswith("reduce_overlapped_sum_"), n
+
+
+def test_overlapped_waits_before_it_touches_memory():
+    """Its launch may begin while others still write what it reads."""
+    entries = smemkit.ptx("reduce", "overlapped").split(".entry ")[1:]
+    assert entries
+    for entry in entries:
+        before, wait, after = entry.partition("griddepcontrol.wait;")
+        assert wait, entry.partition("(")[0]
+        accesses = re.compile(r"\b(?:ld|st|atom|red)\.(?!param)")
+        assert not accesses.search(before) and accesses.search(after)
 
 
 def test_filled(machine):

@@ -79,6 +79,7 @@ static void write_steps(smk_family_call *call, smk_plan_run *run, uint64_t *cons
             .launch = {.grid = step->grid,
                        .block = step->block,
                        .shared_bytes = step->shared_bytes,
+                       .begins_early = step->begins_early,
                        .parameters = run->parameters[i],
                        .parameter_count = step->parameter_count,
                        .arrays = run->arrays[i],

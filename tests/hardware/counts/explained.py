@@ -146,7 +146,8 @@ EXPLAINED = {
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
     **{
-        (f"reduce_single_pass_{op}_{dtype}", f"global.{what}"): POLLED
+        (f"reduce_{variant}_{op}_{dtype}", f"global.{what}"): POLLED
+        for variant in ("single_pass", "overlapped")
         for op in ("sum", "max", "min")
         for dtype in ("float64", "int64")  # the samples of others are of one block
         for what in ("load.requests", "load.sectors", "store.requests", "store.sectors")

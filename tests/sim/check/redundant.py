@@ -95,9 +95,12 @@ SPARE_GUARDS = {
         "const float of_b = k_b < k && column_b < n ? b[k_b * n + column_b] : 0.0f;": _ROW,
     },
     "counts/matvec_warp": {"if (lane == 0) {": "all lanes hold the sum"},
-    "reduce/single_pass": {
-        "if (thread == 0 && gridDim.x > 1)": _LAST,
-        "if (gridDim.x == 1) { // the block is alone: its part is the result": _LAST,
+    **{
+        f"reduce/{variant}": {
+            "if (thread == 0 && gridDim.x > 1)": _LAST,
+            "if (gridDim.x == 1) { // the block is alone: its part is the result": _LAST,
+        }
+        for variant in ("single_pass", "overlapped")
     },
     "counts/reduce_shuffle": {
         "if (threadIdx.x < 32) {": "other warps do the same again, and thread 0 alone writes",
