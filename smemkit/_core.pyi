@@ -753,6 +753,7 @@ def _capture(
     model: bool,
     reverse: bool = False,
     padding: int = 0,
+    borrow: bool = False,
     /,
 ) -> tuple[Any, list[Counted | Refused]]: ...
 @overload
@@ -765,6 +766,7 @@ def _capture(
     model: bool,
     reverse: bool = False,
     padding: int = 0,
+    borrow: bool = False,
     /,
 ) -> tuple[Any, list[Checked | Refused]]: ...
 @overload
@@ -777,6 +779,7 @@ def _capture(
     model: bool,
     reverse: bool = False,
     padding: int = 0,
+    borrow: bool = False,
     /,
 ) -> tuple[Any, list[Timed]]: ...
 def _watch(

@@ -40,9 +40,10 @@ def predict(
     function : callable
         A function of smemkit, a RawKernel, or any Python function that launches some.
     *args, **kwargs
-        Of the function. Arrays that it writes are incomplete afterwards. The simulator copies those
-        of NumPy; one of smemkit.empty(shape, dtype, backend="sim") takes memory only where a kernel
-        writes, so that large calls whose time does not depend on values are predicted at once.
+        Of the function. Arrays that it writes are incomplete afterwards. Those of NumPy that a
+        function of smemkit either reads or writes stay where they are, others are copied; one of
+        smemkit.empty(shape, dtype, backend="sim") takes memory only where a kernel writes, so that
+        large calls whose time does not depend on values are predicted at once.
     device : str or Card
         The card, as smemkit.card takes it.
     cache : {"warm", "cold"}
@@ -89,7 +90,9 @@ def predict(
     number = 0 if blocks is None else blocks
     with _progress.operation("predict"), plan_for(card):
         try:
-            _, launches = _core._capture("profile", function, args, kwargs, number, True)
+            _, launches = _core._capture(
+                "profile", function, args, kwargs, number, True, False, 0, number > 0
+            )
         except _core.BackendError as error:
             words = str(error).replace("this device has", f"{card.name} has")
             raise _core.BackendError(words) from error

@@ -75,3 +75,69 @@ def test_the_command_refuses_values_that_do_not_fit(monkeypatch, capsys):
     monkeypatch.setattr(planning, "find_free_bytes", lambda: 1 << 20)
     assert command.main(["predict", "sort", "--shape", "100000000"]) != 0
     assert "random operands of --shape 100000000 take 1.5 GiB" in capsys.readouterr().err
+
+
+# The same of arrays of NumPy, whose pages nobody has touched.
+BORROWED = """
+import resource, numpy, smemkit
+small = numpy.ones((64, 64), "float32")
+smemkit.predict(smemkit.transpose, small)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+x, y = (numpy.zeros((10_000, 20_000), "float32") for _ in range(2))
+found = smemkit.predict(smemkit.transpose, x, out=y.reshape(20_000, 10_000))
+assert 0.3 < found.time_ms < 0.6, found
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_arrays_of_numpy_are_not_copied():
+    done = subprocess.run(
+        [sys.executable, "-c", BORROWED], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 200  # of 1,500
+
+
+def test_a_prediction_touches_what_its_blocks_touch():
+    a = numpy.arange(1 << 20, dtype="float32").reshape(1024, 1024)
+    a.setflags(write=False)
+    kept, out = a.copy(), numpy.full((1024, 1024), -1, "float32")
+    smemkit.predict(smemkit.transpose, a, variant="padded", out=out)
+    assert (a == kept).all()
+    written = out != -1
+    assert 0 < written.sum() <= 6 * 32 * 32
+    assert (out[written] == a.T[written]).all()
+
+
+def test_it_does_not_matter_where_arrays_lie():
+    a = numpy.ones((512, 513), "float32")
+    there = smemkit.asarray(a, backend="sim")
+    apart = numpy.ones(512 * 513 + 1, "float32")[1:].reshape(512, 513)
+    found = {smemkit.predict(smemkit.reduce, each, axis=1).time_ms for each in (a, there, apart)}
+    assert len(found) == 1
+
+
+WRITER = """.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry write(.param .u64 to) {
+    .reg .b64 %rd<2>; .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [to];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u32 %r1, 5;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+"""
+
+
+def test_what_a_kernel_of_others_may_change_is_copied():
+    kernel = smemkit.RawModule(code=WRITER).get_function("write")
+    x = numpy.zeros(32, "int32")
+    assert kernel.predict((1,), (1,), (x,)).time_ms > 0
+    assert x.tolist() == [5] + 31 * [0]
+    x[0] = 0
+    x.setflags(write=False)
+    with pytest.raises(smemkit.ArgumentError, match="read-only"):
+        kernel.predict((1,), (1,), (x,))
+    assert not x.any()

@@ -42,6 +42,7 @@ typedef struct smk_capture {
     smk_capture_mode mode;
     uint64_t blocks;             /* blocks of each launch to simulate; 0: all */
     bool model;                  /* PROFILE: count accesses as ptxas fuses them */
+    bool borrow;                 /* PROFILE: what a call reads or writes is not copied, where that can be */
     bool reverse;                /* CHECK: blocks and warps begin with the last */
     uint64_t padding;            /* CHECK: free bytes between variables, and behind what is allocated meanwhile */
     smk_capture_record *records; /* not yet taken, oldest first */

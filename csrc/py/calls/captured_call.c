@@ -177,12 +177,13 @@ static int read_count(const smk_state *state, const char *name, PyObject *value,
     return 0;
 }
 
-/* Reads the optional arguments reverse and padding. */
+/* Reads the optional arguments reverse, padding and borrow. */
 static int read_order(const smk_state *state, PyObject *const *arguments, Py_ssize_t given, smk_capture *capture)
 {
-    int reverse = given > 6 ? PyObject_IsTrue(arguments[6]) : 0;
+    int reverse = given > 6 ? PyObject_IsTrue(arguments[6]) : 0, borrow = given > 8 ? PyObject_IsTrue(arguments[8]) : 0;
     capture->reverse = reverse > 0;
-    if (reverse < 0 || (given > 7 && read_count(state, "padding", arguments[7], &capture->padding) < 0)) {
+    capture->borrow = borrow > 0;
+    if (reverse < 0 || borrow < 0 || (given > 7 && read_count(state, "padding", arguments[7], &capture->padding) < 0)) {
         return -1;
     }
     if (capture->padding > PADDING_MAX) {
@@ -212,17 +213,17 @@ static int read_capture(const smk_state *state, PyObject *const *arguments, Py_s
 /* _capture(...) -> (result, launches): calls a Python function while the launches of this thread are captured. `result`
  * is what the function returns, `launches` a list with a dict for each launch. */
 static const char capture_doc[] =
-    "_capture(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n";
+    "_capture(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, borrow=False, /)\n--\n\n";
 
 static PyObject *call_capture(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     const smk_state *state = smk_state_of_module(module);
     PyObject *result = NULL, *answer = NULL;
     captured_call call = {.launches = NULL};
-    if (given < 6 || given > 8) {
+    if (given < 6 || given > 9) {
         PyErr_SetString(PyExc_TypeError,
-                        "_capture(mode, function, args, kwargs, blocks, model, reverse=False, padding=0) "
-                        "takes 6 to 8 arguments");
+                        "_capture(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, "
+                        "borrow=False) takes 6 to 9 arguments");
         return NULL;
     }
     if (current != NULL) {

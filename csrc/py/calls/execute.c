@@ -48,11 +48,24 @@ static bool must_stop(void *context)
     return stop;
 }
 
+/* Whether kernels have an array where it lies on the host: of a call of which only the counts are wanted. What they both
+ * read and write, and what they must leave unchanged, is copied as ever. */
+static bool is_borrowed(const smk_execution *execution, const smk_transfer *transfer)
+{
+    const smk_capture *capture = smk_capture_current();
+    return capture->mode == SMK_CAPTURE_PROFILE && capture->borrow && execution->backend->adopt != NULL &&
+           execution->slab_count == 0 && transfer->in != transfer->out && transfer->fixed == NULL &&
+           transfer->layout == NULL && transfer->bytes > 0;
+}
+
 static smk_status allocate_buffers(const smk_execution *execution, smk_error *error)
 {
     smk_status status = SMK_OK;
     for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
-        status = execution->backend->allocate(execution->transfers[i].bytes, &execution->transfers[i].address, error);
+        smk_transfer *transfer = &execution->transfers[i];
+        status = is_borrowed(execution, transfer)
+                     ? execution->backend->adopt(transfer->host, transfer->bytes, &transfer->address, error)
+                     : execution->backend->allocate(transfer->bytes, &transfer->address, error);
     }
     return status;
 }
@@ -70,7 +83,7 @@ static smk_status copy_in(const smk_execution *execution, smk_error *error)
     }
     for (size_t i = 0; i < execution->transfer_count; i++) {
         const smk_transfer *transfer = &execution->transfers[i];
-        if (transfer->in) {
+        if (transfer->in && !is_borrowed(execution, transfer)) {
             ranges[copy.up_count++] = (smk_staged_range){.address = transfer->address,
                                                          .host = transfer->host,
                                                          .bytes = transfer->bytes,
@@ -116,7 +129,7 @@ static smk_status copy_out(const smk_execution *execution, smk_error *error)
     }
     for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
         const smk_transfer *transfer = &execution->transfers[i];
-        if (transfer->out) {
+        if (transfer->out && !is_borrowed(execution, transfer)) {
             status = smk_chunked_copy_download(execution->backend, transfer->address, transfer->host, transfer->bytes,
                                                transfer->fresh, error);
         }
