@@ -12,7 +12,7 @@ from .executed import map_counts
 from .fit import demand_fit
 from .gains import EASED, Gains, ease, is_conflicted, remove_conflicts
 from .machine_code import load
-from .model import OWN, count_atomic_slices, time_launch
+from .model import OWN, REPEATED, count_atomic_slices, time_launch
 from .phases import is_watching
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
@@ -311,6 +311,9 @@ def predict_launches(
         saved = sum(row[1].ms - row[1].without.get(name, row[1].ms) for row in having)
         if name != OWN and saved > 0:
             gains[name] = saved
+    again = sum(launch.ms - launch.without[REPEATED] for _, launch, *_ in timed)
+    if again > 0:
+        gains[REPEATED] = again
     tail = sum(launch.tail_ms for _, launch, *_ in timed)
     if tail > 0:
         terms.append(Term("tail wave", None, "", None, tail))

@@ -11,7 +11,7 @@ Where blocks read all before they write, a launch takes at least what phases.py 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 WARP, PARTITIONS = 32, 4
 OWN = "multiprocessor"
 STARTS = "block starts"
+REPEATED = "repeated reads of memory"
 LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
 DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
@@ -67,8 +68,9 @@ class LaunchTime:
 
     parts: {name: ms that the part alone would take}; "multiprocessor" is what its schedulers,
     pipes, banks and waiting take together, "latency" and "barriers" are what it waits of that.
-    without: {part: ms if this part took no time}. limit: what limits the resident blocks. rounds:
-    of blocks. tail_ms: what a last round that is not full adds.
+    without: {part: ms if this part took no time; REPEATED: ms if memory were read once}. limit:
+    what limits the resident blocks. rounds: of blocks. tail_ms: what a last round that is not full
+    adds.
     """
 
     kernel: str
@@ -582,6 +584,14 @@ def time_residents(demand: Demand, card: Card, blocks: int, rounds: int) -> Resi
     return Residents(max(times.clocks * scale, least) + card.block_clk / rounds, waits)
 
 
+def find_unrepeated(parts: Sequence[Part], traffic: Traffic) -> list[Part]:
+    """The parts, if the caches kept all that later blocks read again."""
+    left = 1 - traffic.repeated / max(traffic.dram_read + traffic.dram_written, 1.0)
+    return [
+        replace(part, clocks=part.clocks * left) if part.name == "dram" else part for part in parts
+    ]
+
+
 def share_memory(parts: Sequence[Part], traffic: Traffic, skip: str) -> tuple[float, float]:
     """Clocks in which what a block reads comes, and in which what it writes goes."""
     clocks = {part.name: part.clocks for part in parts if part.name != skip}
@@ -612,11 +622,13 @@ def time_launch(
     in_step = phased and is_watching(facts)
     alone = time_residents(demand, card, 1, 1).clocks if phased and (in_step or rounds < 2) else 0.0
 
+    once = find_unrepeated(common, demand.traffic)
+
     def walk(blocks: float, skip: str) -> float:
         """Clocks of blocks that read all before they write, one behind the other or in step."""
         if not alone:
             return 0.0
-        read, written = share_memory(common, demand.traffic, skip)
+        read, written = share_memory(once if skip == REPEATED else common, demand.traffic, skip)
         known = 0.0 if skip == OWN else alone
         behind = 1 if in_step else math.ceil(blocks)
         return time_phases(known, read * blocks, written * blocks, behind)
@@ -626,7 +638,7 @@ def time_launch(
         clocks = 0.0
         ends = 0.0  # of the last round's blocks, while none of them runs beside them
         for many, own, blocks in ((times, in_full, full), (1.0, in_last, rest)):
-            kept = [part for part in common if part.name != skip]
+            kept = [part for part in (once if skip == REPEATED else common) if part.name != skip]
             behind = [part.clocks * blocks for part in kept if late and part.name == "atomics"]
             others = [part.clocks * blocks for part in kept if not late or part.name != "atomics"]
             if blocks:
@@ -653,7 +665,7 @@ def time_launch(
         ms=whole,
         parts=parts,
         amounts={part.name: part for part in demand.parts},
-        without={name: run(name) for name in (*(part.name for part in common), OWN)},
+        without={name: run(name) for name in (*(part.name for part in common), OWN, REPEATED)},
         limited_by=find_limit(parts),
         limit=demand.limit,
         resident=demand.resident,

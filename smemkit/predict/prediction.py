@@ -140,7 +140,9 @@ class Prediction:
     terms : dict
         {name: Term}, the longest first.
     gains : dict
-        {what: milliseconds that the call would take less without it}, the greatest first.
+        {what: milliseconds that the call would take less without it}, the greatest first. "repeated
+        reads of memory" are those of what an earlier wave of blocks has read and the L2 cache has
+        not kept: another order of the blocks, or larger tiles, would spare some of them.
     occupancy : float
         Resident warps of the longest launch, as a share of those that a multiprocessor can hold.
     waves : float

@@ -285,10 +285,12 @@ class Traffic:
     """What a launch moves, and how its loads are answered.
 
     read: sectors from the L2 cache to the L1 caches. store_lines: lines that stores name, each
-    request on its own. dram_read, dram_written: bytes between the L2 cache and memory. footprint:
-    bytes that the launch touches. miss: the share of loads that wait for the L2 cache or memory.
-    far: of these, the share that waits for memory. lines: that loads name, by which the L1 cache
-    looks up. scattered: the share of the traffic with memory that is single sectors anywhere.
+    request on its own. dram_read, dram_written: bytes between the L2 cache and memory. repeated: of
+    those that are read, what an earlier wave of blocks has read and the cache has not kept, as far
+    as addresses are known. footprint: bytes that the launch touches. miss: the share of loads that
+    wait for the L2 cache or memory. far: of these, the share that waits for memory. lines: that
+    loads name, by which the L1 cache looks up. scattered: the share of the traffic with memory that
+    is single sectors anywhere.
     known: False where the addresses of blocks that were not counted are guessed.
     """
 
@@ -302,6 +304,7 @@ class Traffic:
     lines: float
     scattered: float
     known: bool
+    repeated: float = 0.0
 
 
 def find_traffic(
@@ -330,7 +333,7 @@ def find_traffic(
     shares = {id(access): len(access.blocks) / counted for access in accesses}
     footprint = sum(unions[id(each)][0] * shares[id(each)] * SECTOR for each in accesses)
     fits = footprint <= cache_bytes
-    dram_read = anywhere = 0.0
+    dram_read = anywhere = repeated = 0.0
     for access in loads if not (fits and warm) else []:
         whole = unions[id(access)][0] * shares[id(access)]
         moved = sum(access.sectors) * scale
@@ -346,6 +349,8 @@ def find_traffic(
         fetched = again * 2 * SECTOR * sum(access.pairs) / max(sum(access.sectors), 1)
         dram_read += fetched
         anywhere += fetched if is_scattered(access, grid) else 0.0
+        if again > whole and fit_origin(access, grid) is not None:
+            repeated += fetched * (1 - whole / again)
     requests = sum(access.requests for access in loads)
     waits = sum(access.waits for access in loads)
     written = sum(unions[id(each)][0] * shares[id(each)] * SECTOR for each in stores)
@@ -369,4 +374,5 @@ def find_traffic(
         lines=sum(access.lines for access in loads) * scale,
         scattered=anywhere / max(dram_read + evicted + (0.0 if fits else written), 1.0),
         known=all(sure for _, sure in unions.values()),
+        repeated=repeated,
     )

@@ -10,6 +10,7 @@ import smemkit
 from smemkit import compile
 from smemkit.predict import model, reuse
 from smemkit.predict.cards import QUANTITIES
+from smemkit.predict.planning import make_sparse
 
 
 @pytest.fixture(scope="module")
@@ -290,3 +291,24 @@ def test_a_kernel_for_a_newer_architecture_is_predicted_for_the_cards():
     assert not any("machine code" in note for note in found.notes)
     with pytest.raises(smemkit.BackendError, match="copy cannot run on T4, .*8.0, for cp.async"):
         kernel.predict((1,), (128,), (x, y), device="t4")
+
+
+def predict_product(side, device):
+    a = make_sparse((side, side), numpy.dtype("float32"))
+    return smemkit.predict(smemkit.gemm, a, a, variant="tiled", device=device)
+
+
+def test_reads_of_what_the_cache_has_not_kept_are_a_gain():
+    """The columns of b are read by each wave of blocks, and do not fit into 4 MB."""
+    large = predict_product(8192, "t4")
+    again = large.gains["repeated reads of memory"]
+    assert 0.001 * large.time_ms < again <= large.gains["dram"]
+    small = predict_product(512, "t4")
+    assert "repeated reads of memory" not in small.gains
+
+
+def test_what_is_read_once_is_no_repeated_read():
+    a = make_sparse((8192, 8192), numpy.dtype("float32"))
+    found = smemkit.predict(smemkit.transpose, a, variant="padded", device="t4")
+    assert found.gains["dram"] > 0.5 * found.time_ms
+    assert "repeated reads of memory" not in found.gains
