@@ -1,10 +1,10 @@
 """The notebooks run from top to bottom without a GPU, and the outputs that lie here are theirs."""
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 from support.paths import ROOT
@@ -16,7 +16,8 @@ pytest.importorskip("ipykernel")
 pytest.importorskip("matplotlib")
 
 FOLDER = ROOT / "notebooks"
-SECONDS = 60  # of one notebook, on two cores
+SECONDS = 60  # of processors, of one notebook: other tests may run beside it
+PATIENCE_S = 600  # of a cell
 NUMBERS = [f"{number:02}" for number in range(12)]
 WITHOUT_EXERCISES = ("10", "11")  # of questions alone; of Python, where exercises are CUDA C
 pytestmark = pytest.mark.filterwarnings("default")  # what Jupyter's packages say of each other
@@ -67,15 +68,19 @@ def test_same_cells_as_the_source(source):
     assert build.list_cells(committed) == build.list_cells(fresh), STALE
 
 
+def read_processor_time():
+    """Seconds of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
 @pytest.mark.generated
 def test_runs_and_prints_what_is_committed(source):
     missing = build.list_missing(source, exactly=True)
     if missing:
         pytest.skip(f"needs {' and '.join(missing)}: pip install 'smemkit[triton,numba]'")
-    start = time.monotonic()
-    fresh = build.run(build.read_source(source), seconds=SECONDS)
-    seconds = time.monotonic() - start
-    assert seconds < SECONDS
+    before = read_processor_time()
+    fresh = build.run(build.read_source(source), seconds=PATIENCE_S)
+    assert 0.1 < read_processor_time() - before < SECONDS
     committed = read_committed(source)
     assert list(list_texts(fresh)) == list(list_texts(committed)), STALE
     counts = [c.execution_count for c in committed.cells if c.cell_type == "code"]
