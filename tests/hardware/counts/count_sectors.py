@@ -28,9 +28,12 @@ WAYS = {
 
 
 def list_kernels():
-    """Those of gemm whose copies past the L1 cache are counted wrongly, for whatever reason."""
+    """Those of gemm whose copies past the L1 cache are counted wrongly, for whatever reason.
+
+    gemm_warp_tiled also copies through that cache, where a sector need not come from L2.
+    """
     wrong = {kernel for (kernel, _), why in EXPLAINED.items() if why in (FILLED, GUARDED, LOST)}
-    return sorted(kernel for kernel in wrong if kernel.startswith("gemm_"))
+    return sorted(name for name in wrong if re.match("gemm_(?!warp_tiled_)", name))
 
 
 def list_calls(kernels):
