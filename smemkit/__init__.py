@@ -121,9 +121,8 @@ Limits
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
-  - products of floats of 6 and 4 bits, scaled ones and those of sparse 8-bit floats, and matrices
-    of bytes for them in ldmatrix and stmatrix: convert the factors to half precision, and multiply
-    those
+  - matrices of bytes in ldmatrix and stmatrix (.b8, .b8x16), and numbers of type .s2f6x2: access
+    the bytes of a matrix with ld and st
   - cudaMalloc and cudaFree in a kernel: call malloc and free there
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one

@@ -277,8 +277,9 @@ static smk_status expand_eight(smk_parser *parser, const smk_statement *origin)
 
 static bool is_float8_product(const smk_instruction *instruction)
 {
-    return instruction->opcode == SMK_OPCODE_MMA &&
-           (instruction->source_type == SMK_TYPE_E4M3 || instruction->source_type == SMK_TYPE_E5M2);
+    return instruction->opcode == SMK_OPCODE_MMA && instruction->operand_count == 4 &&
+           (instruction->source_type == SMK_TYPE_E4M3 || instruction->source_type == SMK_TYPE_E5M2) &&
+           !smk_module_has(instruction, SMK_MODIFIER_KIND_F8F6F4);
 }
 
 smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)

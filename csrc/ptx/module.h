@@ -102,7 +102,7 @@ typedef struct smk_operand {
  * one lowest. */
 enum { SMK_SELECT_HALVES = 1 << 15, SMK_SELECT_COUNT_SHIFT = 12, SMK_SELECT_BITS = 3, SMK_SELECT_MASK = 7 };
 
-enum { SMK_OPERANDS_MAX = 8, SMK_WORDS_MAX = 12 };
+enum { SMK_OPERANDS_MAX = 10, SMK_WORDS_MAX = 14 };
 
 /* One word behind the opcode, in the order written: a type or a modifier. */
 typedef struct smk_word {

@@ -183,6 +183,34 @@ static smk_status check_alignment(smk_parser *parser, const smk_statement *state
                           (unsigned long long)alignment);
 }
 
+/* Where scales of a product stand: the first byte of a register, and a lane of a group, or a pair of lanes for a. */
+static smk_status check_scales(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_instruction *instruction = &statement->instruction;
+    const bool four = smk_module_has(instruction, SMK_MODIFIER_SCALE_VEC_4X),
+               single = smk_module_has(instruction, SMK_MODIFIER_KIND_MXF8F6F4);
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned at = instruction->operand_count - (i == 0 ? 3U : 1U);
+        const smk_operand *selectors = instruction->operands[at].element;
+        const uint64_t lanes = i == 0 ? 2 : 4, step = four ? 4 : single ? 1 : 2;
+        if (selectors[0].kind == SMK_OPERAND_IMMEDIATE && (selectors[0].bits > 3 || selectors[0].bits % step != 0)) {
+            return smk_parse_fail(parser, &statement->operand_at[at], SMK_PTX,
+                                  "'mma' finds scales from byte %s on with these words, not from byte %llu",
+                                  four     ? "0"
+                                  : single ? "0, 1, 2 or 3"
+                                           : "0 or 2",
+                                  (unsigned long long)selectors[0].bits);
+        }
+        if (selectors[1].kind == SMK_OPERAND_IMMEDIATE && selectors[1].bits >= lanes) {
+            return smk_parse_fail(parser, &statement->operand_at[at], SMK_PTX,
+                                  "'mma' finds scales of %s, numbered from 0 to %llu, not in %llu",
+                                  i == 0 ? "a in a pair of lanes of a group" : "b in a lane of a group",
+                                  (unsigned long long)lanes - 1, (unsigned long long)selectors[1].bits);
+        }
+    }
+    return SMK_OK;
+}
+
 /* A part of the accesses that is above 0, and of a range no more than the whole of it. */
 static smk_status check_policy(smk_parser *parser, const smk_statement *statement)
 {
@@ -225,6 +253,9 @@ smk_status smk_rules_check(smk_parser *parser, const smk_statement *statement)
     }
     if (instruction->opcode == SMK_OPCODE_BAR || instruction->opcode == SMK_OPCODE_BARRIER) {
         return check_barrier(parser, statement);
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_BLOCK_SCALE)) {
+        return check_scales(parser, statement);
     }
     if (instruction->opcode == SMK_OPCODE_CREATEPOLICY) {
         return check_policy(parser, statement);

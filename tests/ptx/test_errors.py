@@ -147,7 +147,6 @@ FAULTS = [
     ("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 «{r}», {r}, {r}, {r};", PTX),
     ("mma.sync.aligned.m16n8k64.row.col.s32.u4.s4.s32 «{r}», {r}, {r}, {r};", PTX),
     ("«mma».sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f}, {r}, {r}, {f};", PTX),
-    ("mma.sync.aligned«.kind::mxf4».m16n8k64.row.col.f32 {r}, {r}, {r}, {r};", UNSUPPORTED),
     ("«mma».aligned.m16n8k8.row.col.f32.f16.f16.f32 {f}, {r}, {r}, {f};", PTX),
     ("«mma».sync.m16n8k8.row.col.f32.f16.f16.f32 {f}, {r}, {r}, {f};", PTX),
     ("mma.sync.aligned.m16n8k8.row«.row».f32.f16.f16.f32 {f}, {r}, {r}, {f};", PTX),

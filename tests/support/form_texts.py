@@ -8,7 +8,7 @@ import math
 
 from read_tables import read_rows
 
-HEADER = ".version 9.0\n.target sm_100\n.address_size 64\n"  # which has every form
+HEADER = ".version 9.0\n.target sm_120a\n.address_size 64\n"  # which has every form
 TYPES = {row["spelling"]: int(row["bits"]) for row in read_rows("ptx/type.def", "SMK_PTX_TYPE")}
 RULED = ("!", "mov", "call")  # in place of operands: refused, or with a rule of their own
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}

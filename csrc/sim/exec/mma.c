@@ -8,17 +8,34 @@
 enum { GROUP = 4, QUADS = 4, MATRIX_ROWS = 8, LOCATION_BYTES = 160 };
 
 typedef struct form {
-    smk_modifier shape;
-    smk_type type, sum;
+    smk_modifier shape, word;
+    smk_type type, sum; /* type: NONE for every float of 8 bits and less */
     uint32_t products;
     bool sparse;
 } form;
 
 static const form forms[SMK_MMA_COUNT] = {
 #define SMK_MMA(id, shape, type, sum, rows, depth)                                                                     \
-    {SMK_MODIFIER_##shape, SMK_TYPE_##type, SMK_TYPE_##sum, (rows) * (depth)*SMK_MMA_COLUMNS, false},
+    {SMK_MODIFIER_##shape,                                                                                             \
+     SMK_MODIFIER_ALIGNED,                                                                                             \
+     SMK_TYPE_##type,                                                                                                  \
+     SMK_TYPE_##sum,                                                                                                   \
+     (rows) * (depth)*SMK_MMA_COLUMNS,                                                                                 \
+     false},
 #define SMK_MMA_SPARSE(id, shape, type, sum, depth)                                                                    \
-    {SMK_MODIFIER_##shape, SMK_TYPE_##type, SMK_TYPE_##sum, SMK_MMA_ROWS_MAX * (depth) / 2 * SMK_MMA_COLUMNS, true},
+    {SMK_MODIFIER_##shape,                                                                                             \
+     SMK_MODIFIER_ALIGNED,                                                                                             \
+     SMK_TYPE_##type,                                                                                                  \
+     SMK_TYPE_##sum,                                                                                                   \
+     SMK_MMA_ROWS_MAX * (depth) / 2 * SMK_MMA_COLUMNS,                                                                 \
+     true},
+#define SMK_MMA_SMALL(id, shape, word, sum, depth, bits, sparse)                                                       \
+    {SMK_MODIFIER_##shape,                                                                                             \
+     SMK_MODIFIER_##word,                                                                                              \
+     SMK_TYPE_NONE,                                                                                                    \
+     SMK_TYPE_##sum,                                                                                                   \
+     SMK_MMA_ROWS_MAX * (depth) / ((sparse) ? 2 : 1) * SMK_MMA_COLUMNS,                                                \
+     sparse},
 #include "sim/exec/mma.def"
 };
 
@@ -41,8 +58,46 @@ static uint32_t layout_flags(const smk_instruction *instruction)
     return flags;
 }
 
+/* A float of 8 bits and less by its type; SMK_MMA_FORMAT_MASK for other types. */
+static uint32_t small_format(smk_type type)
+{
+    static const smk_type formats[] = {[SMK_MMA_E4M3] = SMK_TYPE_E4M3,
+                                       [SMK_MMA_E5M2] = SMK_TYPE_E5M2,
+                                       [SMK_MMA_E3M2] = SMK_TYPE_E3M2,
+                                       [SMK_MMA_E2M3] = SMK_TYPE_E2M3,
+                                       [SMK_MMA_E2M1] = SMK_TYPE_E2M1};
+    for (uint32_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (formats[i] == type) {
+            return i;
+        }
+    }
+    return SMK_MMA_FORMAT_MASK;
+}
+
+/* .kind::mxf4 has two blocks where it does not say how many, .kind::mxf8f6f4 has one. */
+static uint32_t small_flags(const smk_instruction *instruction)
+{
+    const uint32_t blocks = !smk_module_has(instruction, SMK_MODIFIER_BLOCK_SCALE)    ? 0
+                            : smk_module_has(instruction, SMK_MODIFIER_SCALE_VEC_4X)  ? 4
+                            : smk_module_has(instruction, SMK_MODIFIER_KIND_MXF8F6F4) ? 1
+                                                                                      : 2;
+    uint32_t flags = blocks << SMK_MMA_BLOCKS_SHIFT;
+    for (unsigned i = 0, types = 0; i < instruction->word_count; i++) {
+        if (instruction->words[i].is_type) {
+            const smk_type type = (smk_type)instruction->words[i].value;
+            flags |= types == 1 ? small_format(type) : types == 2 ? small_format(type) << SMK_MMA_FORMAT_B_SHIFT : 0;
+            flags |= type == SMK_TYPE_UE4M3 ? SMK_MMA_SCALES_E4M3 : 0;
+            types++;
+        }
+    }
+    return flags;
+}
+
 uint32_t smk_mma_flags(const smk_instruction *instruction)
 {
+    if (small_format((smk_type)instruction->source_type) != SMK_MMA_FORMAT_MASK) {
+        return small_flags(instruction);
+    }
     static const uint32_t of_type[] = {[1] = SMK_MMA_SIGNED_A, [2] = SMK_MMA_SIGNED_B};
     uint32_t flags = smk_module_has(instruction, SMK_MODIFIER_SATFINITE) ? SMK_MMA_SATURATES : 0;
     flags |= smk_module_has(instruction, SMK_MODIFIER_AND) ? SMK_MMA_AND : 0;
@@ -64,12 +119,16 @@ uint32_t smk_mma_flags(const smk_instruction *instruction)
 static unsigned find_form(const smk_instruction *instruction)
 {
     const smk_type source = (smk_type)instruction->source_type;
-    const smk_type type = source == SMK_TYPE_U8 ? SMK_TYPE_S8 : source == SMK_TYPE_U4 ? SMK_TYPE_S4 : source;
+    const smk_type type = source == SMK_TYPE_U8                         ? SMK_TYPE_S8
+                          : source == SMK_TYPE_U4                       ? SMK_TYPE_S4
+                          : small_format(source) != SMK_MMA_FORMAT_MASK ? SMK_TYPE_NONE
+                                                                        : source;
     const bool sparse =
         smk_module_has(instruction, SMK_MODIFIER_SP) || smk_module_has(instruction, SMK_MODIFIER_SP_ORDERED);
     unsigned i = 0;
-    while (i < SMK_MMA_COUNT && (type != forms[i].type || instruction->type != forms[i].sum ||
-                                 sparse != forms[i].sparse || !smk_module_has(instruction, forms[i].shape))) {
+    while (i < SMK_MMA_COUNT &&
+           (type != forms[i].type || instruction->type != forms[i].sum || sparse != forms[i].sparse ||
+            !smk_module_has(instruction, forms[i].shape) || !smk_module_has(instruction, forms[i].word))) {
         i++;
     }
     return i;

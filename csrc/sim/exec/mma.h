@@ -13,6 +13,9 @@
  *
  * m8n8k4 in f16 is four products, of lanes 4 * q to 4 * q + 3 and those 16 on. Lane i of these 8 has row i of a and
  * column i of b, or, where they are stored the other way, one k and 4 rows or columns.
+ *
+ * Scales stand in bytes of a register: of the row g of a in lane 4 * g + 2 * s, of the row g + 8 in the lane behind it,
+ * where the instruction names s; of the column g of b in lane 4 * g + s. A byte has the scale of one block of k.
  */
 #ifndef SMK_SIM_EXEC_MMA_H
 #define SMK_SIM_EXEC_MMA_H
@@ -22,6 +25,7 @@
 typedef enum smk_mma_id {
 #define SMK_MMA(id, shape, type, sum, rows, depth) SMK_MMA_##id,
 #define SMK_MMA_SPARSE(id, shape, type, sum, depth) SMK_MMA_##id,
+#define SMK_MMA_SMALL(id, shape, word, sum, depth, bits, sparse) SMK_MMA_##id,
 #include "sim/exec/mma.def"
     SMK_MMA_COUNT
 } smk_mma_id;
@@ -31,7 +35,8 @@ enum {
     SMK_MMA_ROWS_MAX = 16,
     SMK_MMA_DEPTH_MAX = 16,         /* of floats */
     SMK_MMA_INTEGER_DEPTH_MAX = 64, /* of integers */
-    SMK_MMA_REGISTERS_MAX = 20      /* of d, a, b and c */
+    SMK_MMA_PARTS_MAX = 512,        /* factors that are taken apart at once */
+    SMK_MMA_REGISTERS_MAX = 24      /* of d, a, b and c, of metadata and scales */
 };
 
 /* Products of integers, of bits (ands or exclusive ors), of doubles and of shape m8n8k4, as operation.count says; of
@@ -48,6 +53,21 @@ enum {
     SMK_MMA_ROWS_B = 256,    /* and b by rows */
     SMK_MMA_HALF_C = 512,    /* c is in f16 where d is in f32 */
     SMK_MMA_SELECTOR_SHIFT = 16
+};
+
+/* Products of floats of 8, 6 and 4 bits: the formats of a and b, the number of blocks of k that have a scale of their
+ * own, and what the scales are. */
+enum {
+    SMK_MMA_E4M3,
+    SMK_MMA_E5M2,
+    SMK_MMA_E3M2,
+    SMK_MMA_E2M3,
+    SMK_MMA_E2M1,
+    SMK_MMA_FORMAT_MASK = 7,
+    SMK_MMA_FORMAT_B_SHIFT = 3,
+    SMK_MMA_BLOCKS_SHIFT = 6,
+    SMK_MMA_BLOCKS_MASK = 7,
+    SMK_MMA_SCALES_E4M3 = 512 /* ue4m3; else ue8m0 */
 };
 
 /* Those flags of an mma. */

@@ -533,6 +533,8 @@ SMK_INLINE const smk_operation *multiply_sparse_integer(smk_warp *warp, const sm
     return op + 1;
 }
 
+#include "sim/exec/mma_small.h"
+
 /* Bits: d counts those that are set in both, or in one of both. */
 SMK_INLINE const smk_operation *multiply_bits(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
 {
@@ -586,10 +588,17 @@ SMK_INLINE const smk_operation *multiply_bits(smk_warp *warp, const smk_operatio
     {                                                                                                                  \
         return SPARSE_##type(sum, depth);                                                                              \
     }
+#define SMK_MMA_SMALL(id, shape, word, sum, depth, bits, sparse)                                                       \
+    static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
+    {                                                                                                                  \
+        return multiply_small(warp, op, bits, SUM_##sum, depth, sparse,                                                \
+                              SMK_MODIFIER_##word == SMK_MODIFIER_ALIGNED);                                            \
+    }
 #include "sim/exec/mma.def"
 
 const smk_handler SMK_MMA_CLONE[SMK_MMA_COUNT] = {
 #define SMK_MMA(id, shape, type, sum, rows, depth) multiply_##id,
 #define SMK_MMA_SPARSE(id, shape, type, sum, depth) multiply_##id,
+#define SMK_MMA_SMALL(id, shape, word, sum, depth, bits, sparse) multiply_##id,
 #include "sim/exec/mma.def"
 };

@@ -33,9 +33,9 @@ typedef struct smk_mma_format {
 
 /* Numbers taken apart: (-1)^sign * significand * 2^(exponent - fraction_bits); sign is 0 or -1. */
 typedef struct smk_mma_parts {
-    uint32_t significand[SMK_MMA_ROWS_MAX * SMK_MMA_DEPTH_MAX];
-    int32_t exponent[SMK_MMA_ROWS_MAX * SMK_MMA_DEPTH_MAX];
-    int32_t sign[SMK_MMA_ROWS_MAX * SMK_MMA_DEPTH_MAX];
+    uint32_t significand[SMK_MMA_PARTS_MAX];
+    int32_t exponent[SMK_MMA_PARTS_MAX];
+    int32_t sign[SMK_MMA_PARTS_MAX];
 } smk_mma_parts;
 
 /* Splits numbers, with significands shifted left by `shift`. True where some are infinite or NaN. */

@@ -2,7 +2,9 @@
 #include "sim/exec/mma.h"
 #include "sim/lower/lowering.h"
 
-enum { METADATA = 4, SELECTOR = 5, SELECTOR_MASK = 3 }; /* operands of a sparse product */
+/* Operands of a sparse product; behind them, or behind the sums, those of scales: the scales of a, a list that says
+ * where they stand, and those of b. */
+enum { METADATA = 4, SELECTOR = 5, SELECTOR_MASK = 3 };
 
 static bool lower_transposition(smk_lowering *lowering)
 {
@@ -33,16 +35,19 @@ bool smk_lower_mma(smk_lowering *lowering)
         return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
     unsigned bits = instruction->type == SMK_TYPE_F64 ? 64 : 32, count = 0;
+    const bool sparse =
+        smk_module_has(instruction, SMK_MODIFIER_SP) || smk_module_has(instruction, SMK_MODIFIER_SP_ORDERED);
     uint32_t selector = 0;
     for (unsigned i = 0; i < instruction->operand_count; i++) {
         const smk_operand *list = &instruction->operands[i];
-        if (i == METADATA) {
-            rows[count++] = smk_lower_row(lowering, list, 32, NULL);
-        } else if (i == SELECTOR) {
+        if (sparse && i == SELECTOR) {
             selector = (uint32_t)list->bits & SELECTOR_MASK;
+        } else if (list->kind != SMK_OPERAND_LIST) {
+            rows[count++] = smk_lower_row(lowering, list, 32, NULL);
         }
-        for (uint32_t j = 0; j < list->count; j++) {
-            rows[count++] = smk_lower_row(lowering, &list->element[j], bits, NULL);
+        for (uint32_t j = 0; list->kind == SMK_OPERAND_LIST && j < list->count; j++) {
+            const bool selects = i > METADATA && list->count == 2;
+            rows[count++] = smk_lower_row(lowering, &list->element[j], selects ? 16 : bits, NULL);
         }
     }
     smk_operation *op = smk_lower_emit(lowering, run);

@@ -1,4 +1,4 @@
-"""Products of 8-bit floats, as ptxas assembles them for sm_90 and an H200 has them."""
+"""Products of 8-bit floats, sparse too, as ptxas assembles them for sm_90 and an H200 has them."""
 
 import json
 import zlib
@@ -14,16 +14,24 @@ SPREAD = [0, 2, 6, 9]
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 
 
+PAIRS = np.array([4, 8, 9, 12, 13, 14], np.uint32)  # two of four, the first below the second
+
+
+def is_sparse(opcode):
+    return opcode.startswith("mma.sp")
+
+
 def count_registers(opcode):
     """Of a lane, for d, a, b and c."""
-    sums, factors = (2 if opcode.endswith("f16") else 4), (4 if "k32" in opcode else 2)
-    return sums, factors, factors // 2, sums
+    sums, factors = (2 if opcode.endswith("f16") else 4), (2 if "k16" in opcode else 4)
+    return sums, factors, factors if is_sparse(opcode) else factors // 2, sums
 
 
 def make_operands(opcode, seed):
-    """Registers of a, b and c in 32 lanes. The last seed has infinities and NaN among them."""
+    """Registers of a, b and c in 32 lanes, and metadata. The last seed has infinities and NaN."""
     rng, (_, a, b, c) = np.random.default_rng(100 + seed), count_registers(opcode)
-    words = rng.integers(0, 1 << 32, (a + b + c, 32), dtype=np.uint64).astype(np.uint32)
+    count = a + b + c + is_sparse(opcode)
+    words = rng.integers(0, 1 << 32, (count, 32), dtype=np.uint64).astype(np.uint32)
     raw = words[: a + b].view(np.uint8).copy()
     for rows, kind in zip((slice(0, a), slice(a, a + b)), opcode.split(".")[-3:-1], strict=True):
         bits, bias = (3, 7) if kind == "e4m3" else (2, 15)
@@ -36,7 +44,10 @@ def make_operands(opcode, seed):
     half = opcode.endswith("f16")
     x = rng.standard_normal((c, 64 if half else 32))
     x = x * 2.0 ** rng.integers(-SPREAD[seed], SPREAD[seed] + 1, x.shape)
-    words[a + b :] = x.astype(np.float16 if half else np.float32).view(np.uint32)
+    words[a + b : a + b + c] = x.astype(np.float16 if half else np.float32).view(np.uint32)
+    if is_sparse(opcode):
+        chosen = [rng.choice(PAIRS, 32).astype(np.uint32) << np.uint32(4 * i) for i in range(8)]
+        words[-1] = np.bitwise_or.reduce(chosen)
     return words
 
 
@@ -48,6 +59,9 @@ def write_kernel(opcode, line=None):
     sums = "f32" if single else "b32"
     lists = ", ".join("{" + ", ".join(x) + "}" for x in (d, a, b, c))
     loaded = [*((x, "b32") for x in a + b), *((x, sums) for x in c)]
+    if is_sparse(opcode):
+        loaded.append(("%meta", "b32"))
+        lists += ", %meta, 0"
     lines = [
         *(f".reg .{kind} {x};" for x, kind in [*loaded, *((x, sums) for x in d)]),
         "ld.param.u64 %rd1, [operands];\nld.param.u64 %rd2, [results];",
