@@ -24,7 +24,6 @@ static const smk_mma_format format_BF16 = {8, 7, 0};
 static const smk_mma_format format_TF32 = {8, 10, 13};
 static const smk_mma_format format_single = {8, 23, 0};
 
-
 /* The index of a column in that order. */
 SMK_INLINE unsigned position_of(unsigned column)
 {
@@ -170,7 +169,8 @@ SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op
     if (mask != UINT32_MAX) {
         return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
     }
-    const unsigned count_a = rows * depth / SMK_WARP_SIZE / elements, count_b = COLUMNS * depth / SMK_WARP_SIZE / elements;
+    const unsigned count_a = rows * depth / SMK_WARP_SIZE / elements,
+                   count_b = COLUMNS * depth / SMK_WARP_SIZE / elements;
     const uint32_t *registers = op->u.detail->rows;
     const uint32_t *of_a = registers + rows / 8 * sums, *of_b = of_a + count_a, *of_c = of_b + count_b;
     uint32_t a[SMK_MMA_ROWS_MAX * SMK_MMA_DEPTH_MAX], b[COLUMNS * SMK_MMA_DEPTH_MAX];
@@ -185,8 +185,8 @@ SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op
     }
     bool special = smk_mma_split(format, a, rows * depth, SMK_MMA_FRACTION - 2 * format.fraction_bits, &parts_a);
     special = smk_mma_split(format, b, COLUMNS * depth, 0, &parts_b) || special;
-    special = smk_mma_split(format_sum, c, rows * COLUMNS, SMK_MMA_FRACTION - format_sum.fraction_bits, &parts_c) ||
-              special;
+    special =
+        smk_mma_split(format_sum, c, rows * COLUMNS, SMK_MMA_FRACTION - format_sum.fraction_bits, &parts_c) || special;
     for (unsigned row = 0; row < rows; row++) {
         smk_mma_sum(depth, half, &parts_a, row * depth, &parts_b, &parts_c, row * COLUMNS, d + row * COLUMNS);
     }
@@ -247,7 +247,8 @@ SMK_INLINE void multiply_quad(const smk_warp *warp, const smk_operation *op, uns
         for (unsigned e = 0; e < QUAD_DEPTH; e++) {
             a[columns ? (from + e) * QUAD_DEPTH + own : i * QUAD_DEPTH + e] =
                 smk_widen_f16((uint16_t)half_at(warp, of_a, e, lane));
-            b[rows ? own * COLUMNS + from + e : e * COLUMNS + i] = smk_widen_f16((uint16_t)half_at(warp, of_b, e, lane));
+            b[rows ? own * COLUMNS + from + e : e * COLUMNS + i] =
+                smk_widen_f16((uint16_t)half_at(warp, of_b, e, lane));
         }
         for (unsigned e = 0; e < COLUMNS; e++) {
             c[index_in_quad(i, e, half_c)] = half_c ? smk_widen_f16((uint16_t)half_at(warp, of_c, e, lane))
@@ -260,9 +261,7 @@ SMK_INLINE void multiply_quad(const smk_warp *warp, const smk_operation *op, uns
             const float sum = sum_quad(a + row * QUAD_DEPTH, b + column, c[at], half);
             uint32_t *d = &SMK_ROW(uint32_t, warp, registers[half ? e / 2 : e])[lane_of_quad(quad, i)];
             const uint32_t narrow = half ? smk_narrow_f16((double)sum, SMK_ROUND_NEAREST, false) : 0;
-            *d = !half      ? smk_bits_f32(smk_nan_f32(sum))
-                 : e % 2 == 0 ? narrow
-                              : *d | narrow << 16;
+            *d = !half ? smk_bits_f32(smk_nan_f32(sum)) : e % 2 == 0 ? narrow : *d | narrow << 16;
         }
     }
 }
@@ -288,7 +287,8 @@ static SMK_MMA_APART const smk_operation *multiply_double(smk_warp *warp, const 
         return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
     }
     const uint32_t *registers = op->u.detail->rows;
-    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + rows * depth / SMK_WARP_SIZE, *of_c = of_b + depth / GROUP;
+    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + rows * depth / SMK_WARP_SIZE,
+                   *of_c = of_b + depth / GROUP;
     double b[SMK_MMA_DEPTH_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
     for (unsigned k = 0; k < depth; k++) {
         for (unsigned j = 0; j < COLUMNS; j++) {
@@ -310,8 +310,8 @@ static SMK_MMA_APART const smk_operation *multiply_double(smk_warp *warp, const 
     }
     for (unsigned row = 0; row < rows; row++) {
         for (unsigned j = 0; j < COLUMNS; j++) {
-            SMK_ROW(double, warp, registers[row / 8 * 2 + j / GROUP])
-            [row % 8 * GROUP + j % GROUP] = smk_nan_f64(d[row * COLUMNS + j]);
+            double *lanes = SMK_ROW(double, warp, registers[row / 8 * 2 + j / GROUP]);
+            lanes[row % 8 * GROUP + j % GROUP] = smk_nan_f64(d[row * COLUMNS + j]);
         }
     }
     return op + 1;
@@ -370,10 +370,11 @@ SMK_INLINE const smk_operation *multiply_integer(smk_warp *warp, const smk_opera
     uint32_t c[SMK_MMA_ROWS_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
     for (unsigned r = 0; r < high * blocks; r++) {
         unpack_integers(SMK_ROW(const uint32_t, warp, of_a[r]), bits, op->count & SMK_MMA_SIGNED_A, depth,
-                     a + r % high * 8 * depth + r / high * block);
+                        a + r % high * 8 * depth + r / high * block);
     }
     for (unsigned r = 0; r < blocks; r++) {
-        unpack_integers(SMK_ROW(const uint32_t, warp, of_b[r]), bits, op->count & SMK_MMA_SIGNED_B, depth, columns + r * block);
+        unpack_integers(SMK_ROW(const uint32_t, warp, of_b[r]), bits, op->count & SMK_MMA_SIGNED_B, depth,
+                        columns + r * block);
     }
     for (unsigned k = 0; k < depth; k++) {
         for (unsigned column = 0; column < COLUMNS; column++) {
@@ -389,8 +390,8 @@ SMK_INLINE const smk_operation *multiply_integer(smk_warp *warp, const smk_opera
             }
         }
         for (unsigned j = 0; j < COLUMNS; j++) {
-            d[row * COLUMNS + j] = narrow_integer((int64_t)sum[j] + (int32_t)c[row * COLUMNS + j],
-                                                  op->count & SMK_MMA_SATURATES);
+            d[row * COLUMNS + j] =
+                narrow_integer((int64_t)sum[j] + (int32_t)c[row * COLUMNS + j], op->count & SMK_MMA_SATURATES);
         }
     }
     scatter_d(warp, registers, rows, d);
@@ -469,12 +470,12 @@ SMK_INLINE const smk_operation *multiply_sparse(smk_warp *warp, const smk_operat
     }
     bool special = smk_mma_split(format, a, ROWS * held, SMK_MMA_FRACTION - 2 * format.fraction_bits, &parts_a);
     special = smk_mma_split(format, b, COLUMNS * depth, 0, &parts_b) || special;
-    special = smk_mma_split(format_sum, c, ROWS * COLUMNS, SMK_MMA_FRACTION - format_sum.fraction_bits, &parts_c) ||
-              special;
+    special =
+        smk_mma_split(format_sum, c, ROWS * COLUMNS, SMK_MMA_FRACTION - format_sum.fraction_bits, &parts_c) || special;
     for (unsigned row = 0; row < ROWS; row++) {
         unsigned index[SPARSE_DEPTH_MAX / 2];
-        const uint64_t bits = metadata_of(metadata, row, elements == 1 ? 2 * depth : depth,
-                                          op->count >> SMK_MMA_SELECTOR_SHIFT, false);
+        const uint64_t bits =
+            metadata_of(metadata, row, elements == 1 ? 2 * depth : depth, op->count >> SMK_MMA_SELECTOR_SHIFT, false);
         for (unsigned k = 0; k < held; k++) {
             index[k] = elements == 1 ? sparse_index_single(bits, k) : sparse_index(bits, k, 1);
         }
@@ -515,8 +516,7 @@ SMK_INLINE const smk_operation *multiply_sparse_integer(smk_warp *warp, const sm
     }
     gather_c(warp, of_c, ROWS, c);
     for (unsigned row = 0; row < ROWS; row++) {
-        const uint64_t chosen =
-            metadata_of(metadata, row, depth / together, op->count >> SMK_MMA_SELECTOR_SHIFT, true);
+        const uint64_t chosen = metadata_of(metadata, row, depth / together, op->count >> SMK_MMA_SELECTOR_SHIFT, true);
         int32_t sum[COLUMNS] = {0};
         for (unsigned k = 0; k < held; k++) {
             const unsigned index = sparse_index(chosen, k, together);
@@ -525,8 +525,8 @@ SMK_INLINE const smk_operation *multiply_sparse_integer(smk_warp *warp, const sm
             }
         }
         for (unsigned j = 0; j < COLUMNS; j++) {
-            d[row * COLUMNS + j] = narrow_integer((int64_t)sum[j] + (int32_t)c[row * COLUMNS + j],
-                                                  op->count & SMK_MMA_SATURATES);
+            d[row * COLUMNS + j] =
+                narrow_integer((int64_t)sum[j] + (int32_t)c[row * COLUMNS + j], op->count & SMK_MMA_SATURATES);
         }
     }
     scatter_d(warp, registers, ROWS, d);
@@ -551,7 +551,8 @@ SMK_INLINE const smk_operation *multiply_bits(smk_warp *warp, const smk_operatio
         for (unsigned column = 0; column < COLUMNS; column++) {
             uint32_t *sum = &d[row * COLUMNS + position_of(column)];
             for (unsigned k = 0; k < blocks * GROUP; k++) {
-                const uint32_t a = SMK_ROW(const uint32_t, warp, of_a[k / GROUP * high + row / 8])[row % 8 * GROUP + k % GROUP];
+                const uint32_t a =
+                    SMK_ROW(const uint32_t, warp, of_a[k / GROUP * high + row / 8])[row % 8 * GROUP + k % GROUP];
                 const uint32_t b = SMK_ROW(const uint32_t, warp, of_b[k / GROUP])[column * GROUP + k % GROUP];
                 *sum += smk_bits_count((op->count & SMK_MMA_AND) != 0 ? a & b : a ^ b);
             }
@@ -581,7 +582,7 @@ SMK_INLINE const smk_operation *multiply_bits(smk_warp *warp, const smk_operatio
 #define SMK_MMA(id, shape, type, sum, rows, depth)                                                                     \
     static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
     {                                                                                                                  \
-        return MULTIPLY_##type(sum, rows, depth);                                                                         \
+        return MULTIPLY_##type(sum, rows, depth);                                                                      \
     }
 #define SMK_MMA_SPARSE(id, shape, type, sum, depth)                                                                    \
     static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
@@ -591,8 +592,7 @@ SMK_INLINE const smk_operation *multiply_bits(smk_warp *warp, const smk_operatio
 #define SMK_MMA_SMALL(id, shape, word, sum, depth, bits, sparse)                                                       \
     static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
     {                                                                                                                  \
-        return multiply_small(warp, op, bits, SUM_##sum, depth, sparse,                                                \
-                              SMK_MODIFIER_##word == SMK_MODIFIER_ALIGNED);                                            \
+        return multiply_small(warp, op, bits, SUM_##sum, depth, sparse, SMK_MODIFIER_##word == SMK_MODIFIER_ALIGNED);  \
     }
 #include "sim/exec/mma.def"
 
