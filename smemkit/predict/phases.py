@@ -19,8 +19,8 @@ WARP = 32
 MOST = 0.9  # of the sectors, which lie on one side of a line
 READ = ("global.load.sectors", "async.sectors")
 WRITTEN = ("global.store.sectors",)
-# Loads by which blocks watch what others write.
-WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)")
+# Loads by which blocks watch what others write; those of shared memory watch warps of their own.
+WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)(?![\w.:]*\bshared)")
 
 
 def is_watching(facts: Mapping[str, Any]) -> bool:

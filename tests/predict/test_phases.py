@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import smemkit
-from smemkit.predict.phases import has_phases, time_phases
+from smemkit.predict.phases import has_phases, is_watching, time_phases
 
 
 def make_rows(*rows):
@@ -71,3 +71,17 @@ def test_all_counted_blocks_move_as_much_as_a_few():
     every = smemkit.predict(smemkit.reduce, array, variant="shuffle", blocks=None)
     assert every.terms["l2"].amount == pytest.approx(few.terms["l2"].amount, rel=0.02)
     assert every.time_ms == pytest.approx(few.time_ms, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("ptx", "expected"),
+    [
+        ("ld.volatile.shared.f32 %f1, [%r1];", False),  # the last warp of a sum
+        ("ld.relaxed.cta.shared::cta.u32 %r2, [%r1];", False),
+        ("ld.volatile.global.u32 %r2, [%rd1];", True),
+        ("@%p1 ld.acquire.gpu.global.u32 %r2, [%rd1];", True),
+        ("ld.global.u32 %r2, [%rd1];", False),
+    ],
+)
+def test_warps_that_watch_shared_memory_wait_for_no_other_block(ptx, expected):
+    assert is_watching({"instructions": [{"ptx": ptx}]}) == expected
