@@ -29,9 +29,9 @@ static const smk_gemm_tile tiles[] = {
     {#variant, part, 4,     128,   rows, columns, depth, shared_bytes, resident, start,       alone,                   \
      busy,     end,  odd_a, odd_b, 0.0,  1.0,     0.0,   0.0,          false,    WRITTEN_ONCE},
 #define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
-                             end, odd_a, odd_b, turned, reads)                                                         \
+                             end, odd_a, odd_b, turned, reads, last, each)                                             \
     {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,         start, alone, busy,       \
-     end,      odd_a, odd_b, turned,  reads, 0.0,     0.0,   false,        WRITTEN_AS_DOUBLE},
+     end,      odd_a, odd_b, turned,  reads, last,    each,  false,        WRITTEN_AS_DOUBLE},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
     {"fma", part, 4,     threads, rows, columns,   depth, shared_bytes, resident, start,       alone,                  \
@@ -175,6 +175,17 @@ static double count_odd(const smk_gemm_tile *tile, double odd, int64_t stride, i
     return stride_along != 1 ? tile->turned : stride % 2 != 0 ? odd : 0.0;
 }
 
+/* Whether the last block of a tile adds the sums of its parts: those of float64 only where they are few, and kept cleared. */
+static bool is_joined(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts)
+{
+    const int64_t *d = request->dimensions;
+    const double blocks = ceil((double)d[SMK_GEMM_M] / (double)tile->rows) *
+                          ceil((double)d[SMK_GEMM_N] / (double)tile->columns) * (double)parts.count *
+                          (double)smk_plan_stack(request);
+    const double bytes = blocks * ((double)(tile->rows * tile->columns) * (double)tile->bytes + sizeof(uint32_t));
+    return parts.count > 1 && tile->last > 0 && (tile->bytes < sizeof(double) || bytes < KEPT_BYTES);
+}
+
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
  * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes.
  * `slowdown` is that of the variant on the machine. */
@@ -200,12 +211,14 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
     const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
+    const bool joins = is_joined(request, tile, parts);
     const double writes = is_double && is_cut ? 1.0 : tile->writes[n % 2];
-    const double add = tile->last > 0 && is_cut ? tile->last + slowdown * all * tile->each * tiles_each + clear
-                                                : smk_gemm_model_add(request, parts.count);
+    const double add = joins ? tile->last + slowdown * all * tile->each * tiles_each + clear
+                             : smk_gemm_model_add(request, parts.count);
     return tile->start + (slower > read ? slower : read) +
            slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
-           smk_gemm_model_repeated(request, item * elements, writes) + add + (is_double && is_cut ? DOUBLE_ADD : 0.0);
+           smk_gemm_model_repeated(request, item * elements, writes) + add +
+           (is_double && is_cut && !joins ? DOUBLE_ADD : 0.0);
 }
 
 static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step,
@@ -214,8 +227,14 @@ static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int
     const smk_gemm_parts parts = smk_plan_gemm_cut(request, 1, wanted, PART_LEAST, step > 0 ? step : tile->depth);
     const double time_us = predict(request, tile, parts, slowdown);
     if (best->tile == NULL || time_us < best->time_us) {
-        *best = (smk_gemm_choice){tile, parts, time_us};
+        *best = (smk_gemm_choice){tile, parts, is_joined(request, tile, parts), time_us};
     }
+}
+
+/* Whether another tile of the same shape, without the branches of all layouts, takes operands whose rows lie side by side. */
+static bool is_for_turned(const smk_gemm_tile *tile)
+{
+    return tile->part != NULL && strncmp(tile->part, "turned", strlen("turned")) == 0;
 }
 
 /* Whether a tile may be taken: of the variant, and raw or not; it stands for so many blocks without parts of k. */
@@ -230,7 +249,7 @@ static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is
            !__builtin_mul_overflow(*blocks, smk_plan_stack(request), blocks) && *blocks <= INT32_MAX &&
            (!tile->is_short || d[SMK_GEMM_K] <= SHORT_MOST) &&
            count_shared_bytes(request, tile) <= request->machine->shared_bytes_max &&
-           (tile->turned >= 0 || is_along(request));
+           (tile->turned >= 0 || is_along(request)) && (!is_for_turned(tile) || !is_along(request));
 }
 
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)

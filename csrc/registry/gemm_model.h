@@ -32,6 +32,7 @@ smk_gemm_stage smk_gemm_model_stage(const smk_request *request, const smk_gemm_t
 typedef struct smk_gemm_choice {
     const smk_gemm_tile *tile;
     smk_gemm_parts parts;
+    bool joins;     /* the last block of a tile adds the sums of its parts; else a launch does */
     double time_us; /* predicted, without what comes before the tiles */
 } smk_gemm_choice;
 

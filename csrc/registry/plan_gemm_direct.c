@@ -1,27 +1,15 @@
-/* Plans of gemm's kernels that make c in one launch: direct and dmma, whose tile and parts of k the model chooses; and
- * short_k. */
+/* Plans of gemm's kernels that make c in one launch: direct, whose tile and parts of k the model chooses; and short_k. */
 #include "registry/gemm_model.h"
 #include "registry/slowdowns.h"
 
 #include <math.h>
 
-/* As in gemm/direct.cu, gemm/dmma.cu and gemm/short_k.cu. */
+/* As in gemm/direct.cu and gemm/short_k.cu. */
 enum { ADD_THREADS = 128, PART_STEP = 16, SHORT_THREADS = 256, SHORT_ROWS = 64, SHORT_COLUMNS = 128 };
 
 static bool is_empty(const smk_request *request)
 {
     return request->dimensions[SMK_GEMM_M] == 0 || request->dimensions[SMK_GEMM_N] == 0;
-}
-
-/* How many times as long as an H200 others take for a step of float64, where the model knows no slowdown of theirs: GPUs that
- * are not made for it have a small part of its units, for mma too. */
-static double slow_down(const smk_request *request)
-{
-    const int capability = request->machine->capability;
-    return request->machine->slowdown != NULL || request->item_bytes < sizeof(double) || capability == 80 ||
-                   capability == 90 || capability == 100
-               ? 1.0
-               : 64.0;
 }
 
 /* (a, b, sums, m, k, n, strides, part_k, stack), then for several parts: add. */
@@ -54,7 +42,7 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
     smk_gemm_model_note(&choice, &made);
     smk_plan_gemm_add_sums(&made, request, choice.parts, 0, ADD_THREADS);
     made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
-    made.time_us = choice.time_us * slow_down(request);
+    made.time_us = choice.time_us;
     *plan = made;
     return SMK_OK;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* As in gemm/vector.cu: threads of a block along and across k, rows of a group of lanes where there are several vectors,
- * bytes of a read, vectors at a time, reads of a lane at a time. */
+ * bytes of a read, vectors at a time, reads of a lane at a time: half as many where these are of 16 bytes along k. */
 enum { THREADS = 256, THREADS_ACROSS = 512, GROUP_ROWS = 4, READ_BYTES = 16, VECTORS_MOST = 8, BATCH = 8 };
 
 /* By trial on an H200: lanes of a row at least, and where there are many rows; reads of a lane below which a row has
@@ -33,6 +33,10 @@ enum { STAGED_RESIDENT = 3, STAGED = 256 };
 static const double STAGED_ACROSS = 0.38, STAGED_ACROSS_VECTOR = 0.03, TURN_ACROSS = 0.22, ACROSS = 0.3,
                     STAGED_ACROSS_END = 1.1;
 
+/* Rows and k of a matrix that one block may read as it lies; of its batches of reads, and of adding up its sums. */
+enum { NARROW_ROWS = 16, NARROW_MOST = 1 << 14 };
+static const double TURN_NARROW = 0.6, NARROW = 0.3;
+
 /* The matrix and the vectors: strides in elements, by row or vector, along k, and from one product to the next. */
 typedef struct vector_shape {
     bool a_is_matrix, along; /* rows of the matrix lie along k, or across it */
@@ -54,11 +58,11 @@ static vector_shape describe(const smk_request *request)
 }
 
 /* The part of the kernel's name, by how many vectors it takes: 1, 2, 4, 8. */
-static const char *name_part(bool along, bool is_stripe, int64_t at_once)
+static const char *name_vectors(bool along, int64_t at_once)
 {
     static const char *const names[2][4] = {{"across", "across2", "across4", "across8"},
                                             {NULL, "along2", "along4", "along8"}};
-    return is_stripe ? "stripe" : names[along][at_once == 8 ? 3 : at_once / 2];
+    return names[along][at_once == 8 ? 3 : at_once / 2];
 }
 
 static int64_t round_to_power(int64_t value, int64_t least, int64_t most)
@@ -75,7 +79,8 @@ typedef struct division {
     int64_t at_once, passes; /* vectors */
     int64_t lanes;           /* of a row; across k neighbours of a lane */
     int64_t row_blocks, threads;
-    bool is_stripe, adds; /* the kernel of that name; a launch adds the parts */
+    const char *part; /* of the kernel's name */
+    bool adds;        /* a launch adds the parts */
     smk_gemm_parts parts;
     double time_us;
 } division;
@@ -140,6 +145,7 @@ static division divide_along(const smk_request *request, const vector_shape *sha
     division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS};
     const bool is_many = (double)shape->rows * (double)shape->stack * LANES_MANY >=
                          (double)count_multiprocessors(request) * MANY_THREADS;
+    made.part = name_vectors(true, 1);
     made.lanes =
         round_to_power(smk_plan_divide_up(shape->k, pack * LANE_READS), LANES_LEAST, is_many ? LANES_MANY : THREADS);
     made.row_blocks = smk_plan_divide_up(shape->rows, THREADS / made.lanes);
@@ -154,6 +160,7 @@ static division divide_staged(const smk_request *request, const vector_shape *sh
 {
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
     division made = {.at_once = round_to_power(shape->vectors, 1, VECTORS_MOST), .threads = THREADS};
+    made.part = name_vectors(true, made.at_once);
     made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
     made.lanes = round_to_power(smk_plan_divide_up(shape->k, LANE_LEAST), 1, SMK_WARP_SIZE);
     made.row_blocks = smk_plan_divide_up(shape->rows, THREADS / made.lanes * GROUP_ROWS);
@@ -178,7 +185,7 @@ static division divide_stripes(const smk_request *request, const vector_shape *s
     const bool is_wide = measure_matrix(request, shape) >= WIDE_BYTES && shape->rows % pack == 0 &&
                          smk_gemm_model_odd(shape->w_i, shape->w_row) == 0;
     division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = 1};
-    made.is_stripe = !is_wide;
+    made.part = is_wide ? name_vectors(false, 1) : "stripe";
     made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * (is_wide ? pack : 1));
     cut(request, shape, &made, shape->k < CUT_ACROSS ? 0 : BLOCKS_ACROSS, PART_ACROSS);
     const double blocks = (double)count_blocks(shape, &made) * (double)made.parts.count;
@@ -191,6 +198,29 @@ static division divide_stripes(const smk_request *request, const vector_shape *s
     return made;
 }
 
+/* One vector, and a matrix of a few rows without gaps: one block reads it as it lies. */
+static division divide_narrow(const smk_request *request, const vector_shape *shape)
+{
+    const double elements = (double)shape->rows * (double)shape->k;
+    const double rounds = ceil((double)shape->stack / (double)count_multiprocessors(request));
+    const double batches = ceil(elements / (THREADS_ACROSS * BATCH));
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = 1, .part = "narrow"};
+    made.row_blocks = 1;
+    made.parts = (smk_gemm_parts){1, shape->k > 0 ? shape->k : 1};
+    made.time_us = START + NARROW + batches * TURN_NARROW * rounds * slow_down(request);
+    return made;
+}
+
+static division divide_across(const smk_request *request, const vector_shape *shape)
+{
+    const division stripes = divide_stripes(request, shape);
+    if (shape->w_row != 1 || shape->w_i != shape->rows || shape->rows > NARROW_ROWS || shape->k > NARROW_MOST) {
+        return stripes;
+    }
+    const division narrow = divide_narrow(request, shape);
+    return narrow.time_us < stripes.time_us ? narrow : stripes;
+}
+
 /* Vectors that are staged: a block of 8 warps takes a stripe of columns. */
 static division divide_staged_across(const smk_request *request, const vector_shape *shape)
 {
@@ -199,6 +229,7 @@ static division divide_staged_across(const smk_request *request, const vector_sh
     const double odd = is_odd ? 1.29 : 1.0;
     division made = {
         .at_once = round_to_power(shape->vectors, 2, VECTORS_MOST), .threads = THREADS, .lanes = pack, .adds = true};
+    made.part = name_vectors(false, made.at_once);
     made.passes = smk_plan_divide_up(shape->vectors, made.at_once);
     made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * pack);
     cut(request, shape, &made, BLOCKS_STAGED, PART_STAGED);
@@ -220,7 +251,7 @@ static void add_step(const smk_request *request, const vector_shape *shape, cons
     const int64_t tickets = parts == 1 || made->adds ? 0 : count_blocks(shape, made) * (int64_t)sizeof(uint32_t);
     const int64_t sums = smk_plan_divide_up(tickets, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
     smk_step *step = &plan->step[plan->step_count++];
-    step->part = name_part(shape->along, made->is_stripe, made->at_once);
+    step->part = made->part;
     step->grid = (smk_dim3){(uint32_t)(made->row_blocks * parts), (uint32_t)made->passes, (uint32_t)shape->stack};
     step->block = (smk_dim3){(uint32_t)made->threads, 1, 1};
     smk_plan_add(step, SMK_SOURCE_OPERAND, shape->a_is_matrix ? SMK_GEMM_A : SMK_GEMM_B);
@@ -260,7 +291,7 @@ smk_status smk_plan_gemm_vector(const smk_request *given, smk_plan *plan, smk_er
     const vector_shape shape = describe(&request);
     const bool is_single = shape.vectors == 1;
     const division divided = shape.along ? is_single ? divide_along(&request, &shape) : divide_staged(&request, &shape)
-                             : is_single ? divide_stripes(&request, &shape)
+                             : is_single ? divide_across(&request, &shape)
                                          : divide_staged_across(&request, &shape);
     if (divided.passes > UINT16_MAX || divided.row_blocks > INT32_MAX / divided.parts.count ||
         divided.parts.part_k > INT32_MAX / 2) {

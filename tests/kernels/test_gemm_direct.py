@@ -141,6 +141,8 @@ def test_the_last_block_adds_the_sums_of_vectors(machine, rng):
         ((300, 64, 7), "along8"),
         ((300, 64, 20), "along8"),
         ((1, 64, 300), "stripe"),
+        ((1, 640, 3), "narrow"),
+        ((1, 1577, 5), "narrow"),
         ((2, 65, 301), "across2"),
         ((4, 64, 300), "across4"),
         ((5, 64, 301), "across8"),

@@ -10,13 +10,26 @@ import smemkit
 TILES = {
     "low": [(3, 200, 24), (8, 71, 32)],
     "thin": [(30, 200, 4), (40, 71, 5)],
-    "small": [(64, 200, 24)],
-    "joint": [(33, 71, 31), (24, 72, 62)],
-    "square": [(33, 70, 33), (33, 70, 34), (33, 71, 48)],
-    "wide": [(66, 300, 250), (66, 301, 250)],
-    "large": [(128, 600, 250), (128, 602, 128), (128, 601, 251)],
+    "small": [(24, 100, 31), (64, 100, 31)],
+    "joint": [(33, 71, 31), (64, 200, 24)],
+    "flat": [(33, 70, 33), (33, 70, 34), (24, 71, 62), (24, 71, 61)],
+    "square": [(64, 300, 130), (33, 201, 130), (33, 201, 129)],
+    "wide": [(33, 201, 250), (60, 301, 250)],
+    "large": [(128, 602, 128), (128, 601, 251), (128, 601, 128)],
     "": [(128, 301, 130), (250, 300, 130)],
 }
+
+# The same for operands of which neighbours of a row do not lie side by side.
+TURNED = {
+    "low": [(3, 200, 24)],
+    "thin": [(30, 200, 4)],
+    "small": [(33, 71, 31)],
+    "turned_square": [(33, 70, 34), (33, 201, 130)],
+    "turned": [(66, 71, 250), (250, 201, 31)],
+}
+
+# {multiprocessors: products of which a machine with so many cuts k}
+CUT = {2: [(8, 1300, 4), (24, 1300, 31), (33, 1300, 130)], 8: [(8, 600, 31), (128, 1300, 62)]}
 
 
 def check(a, b, got):
@@ -36,6 +49,34 @@ def test_each_tile(part, machine, rng, monkeypatch):
         assert report.launches[0].kernel == "_".join(name for name in names if name)
         for x, y in shapes.turn_operands(a, b, machine):
             check(a, b, smemkit.asnumpy(smemkit.gemm(x, y, variant="dmma")))
+
+
+@pytest.mark.parametrize("part", TURNED)
+def test_each_tile_of_turned_operands(part, rng, monkeypatch):
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "1")
+    for m, k, n in TURNED[part]:
+        a, b = shapes.normal(rng, (m, k), "float64"), shapes.normal(rng, (k, n), "float64")
+        a, b = np.asfortranarray(a), np.asfortranarray(b)
+        (launch,) = smemkit.profile(smemkit.gemm, a, b, variant="dmma", backend="sim").launches
+        assert launch.kernel == f"gemm_dmma_{part}_float64"
+        check(a, b, smemkit.gemm(a, b, variant="dmma", backend="sim"))
+
+
+@pytest.mark.parametrize("count", CUT)
+def test_the_sums_of_parts(count, machine, rng, monkeypatch):
+    """The last block of a small tile adds them, and leaves 0 behind it; else a launch does."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", str(count))
+    joined = set()
+    for m, k, n in CUT[count]:
+        a, b = shapes.normal(rng, (m, k), "float64"), shapes.normal(rng, (k, n), "float64")
+        plan = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")["dmma"]
+        assert plan.parts > 1
+        joined.add(len(plan.launches) == 1)
+        x, y = (smemkit.asarray(one, backend=machine) for one in (a, b))
+        first, again = (smemkit.asnumpy(smemkit.gemm(x, y, variant="dmma")) for _ in range(2))
+        check(a, b, first)
+        assert np.array_equal(first, again)
+    assert joined == ({True} if count == 2 else {True, False})
 
 
 def test_rows_at_odd_addresses(machine, rng):

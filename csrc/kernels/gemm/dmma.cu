@@ -28,20 +28,25 @@ extern __shared__ double2 gemm_dmma_staged[];
 // What a launch works on: a stack of products; c is (m, n) for each, and for several parts of k a stack for each.
 struct gemm_dmma_call {
     const double *a, *b;
-    double *c;
+    double *c, *sums;
+    unsigned *tickets;
     long long m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack;
 };
 
-// What a block makes: a tile whose first element is this, and a part of k.
+// What a block makes: a tile whose first element is this, and a part of k. Where the last block of a tile adds the sums of
+// all parts: how many there are, which it is, the tile's ticket, and the place of the sums of its first part; else parts
+// is 1.
 struct gemm_dmma_place {
     long long row, col, first_k, end_k;
     double *c;
+    unsigned parts, part, ticket, sums;
 };
 
 // A block of AM x AN x AK warps: rows, columns, and parts of the staged k. A warp makes 16 TM x 16 TN elements.
 template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct gemm_dmma_tile {
     static constexpr int BM = 16 * TM * AM, BN = 16 * TN * AN, THREADS = 32 * AM * AN * AK, SIZE = (BM + BN) * DEPTH;
-    static constexpr int SUMS = TM * TN * 8; // of a lane
+    static constexpr bool JOINS = BM * BN <= 4096; // larger tiles leave it to a launch to add sums of parts
+    static constexpr int SUMS = TM * TN * 8;       // of a lane
 
     // Where in a stage an element of a lies, and one of b. Two neighbours along k of a, or in a row of b, stay side by
     // side; of four neighbouring rows lanes that read four elements each find these in different banks.
@@ -116,7 +121,7 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
     }
 
     // Adds to the warp's sums what 8 staged k make, from `first` on.
-    static __device__ __forceinline__ void multiply(double (&sum)[TM][TN][2][4], const double *staged, int row, int col,
+    static __device__ __forceinline__ void multiply(double (&sum)[TM * TN * 8], const double *staged, int row, int col,
                                                     int first)
     {
         const int g = threadIdx.x % 32 / 4, i = first + threadIdx.x % 4;
@@ -138,7 +143,7 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
 #pragma unroll
         for (int e = 0; e < TN * 2 * TM; ++e) {
             const double(&p)[4] = x[e % TM], (&q)[2] = y[e / TM];
-            double(&to)[4] = sum[e % TM][e / TM / 2][e / TM % 2];
+            double *const to = sum + (e % TM * TN * 2 + e / TM) * 4;
             asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                 : "+d"(to[0]), "+d"(to[1]), "+d"(to[2]), "+d"(to[3])
@@ -149,14 +154,14 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
     // Writes a lane's sums of 16 x 16 elements: two neighbours at once, where rows of c are made of them; else lanes
     // exchange them, so that four lanes write four neighbours.
     static __device__ __forceinline__ void write(const gemm_dmma_call &g, const gemm_dmma_place &place, int row,
-                                                 int col, const double (&sum)[2][4])
+                                                 int col, const double *sum)
     {
         const bool whole = g.n % 2 == 0 && (size_t)place.c % 16 == 0;
         const int lane = threadIdx.x % 32, t = lane % 4;
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
             const long long to_row = place.row + row + lane / 4 + e / 2 * 8, to_col = place.col + col + e % 2 * 8;
-            const double u = sum[e % 2][e / 2 * 2], v = sum[e % 2][e / 2 * 2 + 1];
+            const double u = sum[e % 2 * 4 + e / 2 * 2], v = sum[e % 2 * 4 + e / 2 * 2 + 1];
             double *const to = place.c + to_row * g.n + to_col;
             if (whole) {
                 if (to_row < g.m && to_col + 2 * t < g.n)
@@ -173,10 +178,58 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         }
     }
 
-    // Of an mma of the whole path: m16n8k4 where a warp has many sums, since it keeps two sets of fragments.
+    // Puts a lane's sums of a part of k where those of all parts of the tile lie. True for the last block of the tile:
+    // it has the sums of all parts then, added in their order, and leaves 0 there, as the next call wants it.
+    template <int COUNT>
+    static __device__ __forceinline__ bool join(const gemm_dmma_call &g, const gemm_dmma_place &place,
+                                                double (&sum)[COUNT])
+    {
+        constexpr int PART = BM * BN / 2, MAKERS = BM * BN / COUNT; // threads that have sums
+        const bool makes = MAKERS == THREADS || threadIdx.x < MAKERS;
+        double2 *const sums = reinterpret_cast<double2 *>(g.sums) + place.sums * (long long)PART + threadIdx.x;
+#pragma unroll
+        for (int e = 0; e < COUNT / 2; ++e)
+            if (makes)
+                sums[place.part * PART + e * MAKERS] = make_double2(sum[e * 2], sum[e * 2 + 1]);
+
+        // Whoever sees the block's ticket sees its sums.
+        __threadfence();
+
+        // All threads' sums are in memory before the ticket is drawn.
+        __syncthreads();
+        const bool is_last =
+            threadIdx.x == 0 && atomicInc(g.tickets + place.ticket, place.parts - 1) == place.parts - 1; // makes it 0
+
+        // All threads must know whether it is the last one.
+        if (!__syncthreads_or(is_last))
+            return false;
+        __threadfence();
+#pragma unroll
+        for (int e = 0; e < COUNT; ++e)
+            sum[e] = 0;
+#pragma unroll(32 / COUNT > 1 ? 32 / COUNT : 1)
+        for (unsigned part = 0; part < place.parts; ++part) {
+#pragma unroll
+            for (int e = 0; e < COUNT / 2; ++e) {
+                const double2 one = makes ? __ldcg(sums + part * PART + e * MAKERS) : make_double2(0, 0);
+                sum[e * 2] += one.x;
+                sum[e * 2 + 1] += one.y;
+            }
+        }
+#pragma unroll 1
+        for (unsigned part = 0; part < place.parts; ++part) {
+#pragma unroll
+            for (int e = 0; e < COUNT / 2; ++e)
+                if (makes)
+                    sums[part * PART + e * MAKERS] = make_double2(0, 0);
+        }
+        return true;
+    }
+
+    // Of an mma of make_ahead: m16n8k4 where a warp has many sums, since it keeps two sets of fragments.
     static constexpr int K = TM * TN < 8 ? 8 : 4, QUARTERS = K / 4;
 
-    static __device__ __forceinline__ void multiply_whole(double (&to)[4], const double (&p)[K / 2],
+    static __device__ __forceinline__ void multiply_whole(double *to, const double (&p)[K / 2],
                                                           const double (&q)[QUARTERS])
     {
         if constexpr (K == 8)
@@ -206,23 +259,28 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
                          : "memory");
     }
 
-    // What make does, for operands whose rows are copied V elements at a time, and warps that share the staged k.
-    template <int V>
+    // What make does, for operands whose rows are copied VA and VB elements at a time, and warps that share the staged k.
+    template <int VA, int VB>
     static __device__ __forceinline__ void make_ahead(const gemm_dmma_call &g, const gemm_dmma_place &place)
     {
         constexpr int TURNS = DEPTH / K,
-                      PARTS = TURNS - 1;                 // mma along the k of a step; copies go beside all but the last
-        constexpr int ROW_A = DEPTH / V, ROW_B = BN / V; // threads that copy a row
+                      PARTS = TURNS - 1; // mma along the k of a step; copies go beside all but the last
+        constexpr int ROW_A = DEPTH / VA, ROW_B = BN / VB; // threads that copy a row
         constexpr int DOWN_A = THREADS / ROW_A, DOWN_B = THREADS / ROW_B, COPIES_A = BM / DOWN_A,
                       COPIES_B = DEPTH / DOWN_B;
-        constexpr int CYCLE_A = DOWN_A >= 8 ? 1 : 8 / DOWN_A, CYCLE_B = DOWN_B >= 8 ? 1 : 8 / DOWN_B;
+        constexpr int CYCLE_A = DOWN_A >= 8             ? 1
+                                : 8 / DOWN_A < COPIES_A ? 8 / DOWN_A
+                                                        : COPIES_A,
+                      CYCLE_B = DOWN_B >= 8             ? 1
+                                : 8 / DOWN_B < COPIES_B ? 8 / DOWN_B
+                                                        : COPIES_B;
         static_assert(COPIES_A % CYCLE_A == 0 && COPIES_B % CYCLE_B == 0 && PARTS > 0 && TURNS % 2 == 0);
 
-        // Who am I: the warp's part of the tile; the rows of a and of b of which I copy V elements.
+        // Who am I: the warp's part of the tile; the rows of a and of b of which I copy some elements.
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, t = lane % 4;
         const int my_row = warp % AM * 16 * TM, my_col = warp / AM % AN * 16 * TN;
-        const int row_a = threadIdx.x / ROW_A, col_a = threadIdx.x % ROW_A * V;
-        const int row_b = threadIdx.x / ROW_B, col_b = threadIdx.x % ROW_B * V;
+        const int row_a = threadIdx.x / ROW_A, col_a = threadIdx.x % ROW_A * VA;
+        const int row_b = threadIdx.x / ROW_B, col_b = threadIdx.x % ROW_B * VB;
         const double *from_a = g.a + (place.row + row_a) * g.a_row + place.first_k + col_a;
         const double *from_b = g.b + (place.first_k + row_b) * g.b_row + place.col + col_b;
         const unsigned base = (unsigned)__cvta_generic_to_shared(gemm_dmma_staged);
@@ -240,12 +298,12 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         const long long depth = place.end_k - place.first_k;
         const int steps = int((depth + DEPTH - 1) / DEPTH), first = int(depth - (steps - 1ll) * DEPTH);
         const auto stage_a = [&](int slot, int j, unsigned on) {
-            copy_ahead<V>(to_a[j % CYCLE_A] + (slot * SIZE + j / CYCLE_A * CYCLE_A * DOWN_A * DEPTH) * 8,
-                          from_a + j * DOWN_A * g.a_row, on >> j & 1);
+            copy_ahead<VA>(to_a[j % CYCLE_A] + (slot * SIZE + j / CYCLE_A * CYCLE_A * DOWN_A * DEPTH) * 8,
+                           from_a + j * DOWN_A * g.a_row, on >> j & 1);
         };
         const auto stage_b = [&](int slot, int j, unsigned on) {
-            copy_ahead<V>(to_b[j % CYCLE_B] + (slot * SIZE + j / CYCLE_B * CYCLE_B * DOWN_B * BN) * 8,
-                          from_b + j * DOWN_B * g.b_row, on);
+            copy_ahead<VB>(to_b[j % CYCLE_B] + (slot * SIZE + j / CYCLE_B * CYCLE_B * DOWN_B * BN) * 8,
+                           from_b + j * DOWN_B * g.b_row, on);
         };
         const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
         const auto await = [] {
@@ -290,7 +348,7 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
 #pragma unroll
         for (int h = 0; h < 4; ++h)
             at_b[h / 2][h % 2] = place_b(my_col + h % 2 * 8 + group, h / 2 * 4 + t);
-        double x[2][TM][K / 2], y[2][TN * 2][QUARTERS], sum[TM][TN][2][4] = {};
+        double x[2][TM][K / 2], y[2][TN * 2][QUARTERS], sum[TM * TN * 8] = {};
         const auto read = [&](int slot, int turn) {
             const double *const staged = reinterpret_cast<const double *>(gemm_dmma_staged) + slot * SIZE;
 #pragma unroll
@@ -331,13 +389,23 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
 #pragma unroll
                 for (int e = 0; e < TM * TN * 2; ++e) { // to and fro, so that each mma shares an operand with the last
                     const int at = e / (TN * 2), col = at % 2 ? TN * 2 - 1 - e % (TN * 2) : e % (TN * 2);
-                    multiply_whole(sum[at][col / 2][col % 2], x[turn % 2][at], y[turn % 2][col]);
+                    multiply_whole(sum + (at * TN * 2 + col) * 4, x[turn % 2][at], y[turn % 2][col]);
                 }
             }
         }
+        finish(g, place, my_row, my_col, sum);
+    }
+
+    // Writes a warp's sums, where they are those of the whole k.
+    static __device__ __forceinline__ void finish(const gemm_dmma_call &g, const gemm_dmma_place &place, int row,
+                                                  int col, double (&sum)[TM * TN * 8])
+    {
+        if constexpr (JOINS)
+            if (place.parts > 1 && !join(g, place, sum))
+                return;
 #pragma unroll
         for (int f = 0; f < TM * TN; ++f)
-            write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, sum[f / TN][f % TN]);
+            write(g, place, row + f / TN * 16, col + f % TN * 16, sum + f * 8);
     }
 
     static __device__ __forceinline__ void make(const gemm_dmma_call &g, const gemm_dmma_place &place)
@@ -354,7 +422,7 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
             asm volatile("cp.async.commit_group;" ::: "memory");
         }
 
-        double sum[TM][TN][2][4] = {};
+        double sum[TM * TN * 8] = {};
         int slot = 0, free_slot = STAGES - 1;
 #pragma unroll 1
         for (int step = 0; step < steps; ++step) {
@@ -378,32 +446,33 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
 
         // Write.
         if constexpr (AK == 1) {
-#pragma unroll
-            for (int f = 0; f < TM * TN; ++f)
-                write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, sum[f / TN][f % TN]);
+            finish(g, place, my_row, my_col, sum);
         } else {
+            static_assert(TM * TN <= AK);
+
             // What is staged was read by all: none may use its place before the last has read.
             __syncthreads();
             double *const sums = reinterpret_cast<double *>(gemm_dmma_staged) + lane;
 #pragma unroll
             for (int e = 0; e < SUMS; ++e)
-                sums[(warp * SUMS + e) * 32] = sum[e / 8 / TN][e / 8 % TN][e / 4 % 2][e % 4];
+                sums[(warp * SUMS + e) * 32] = sum[e];
 
             // All sums must be there before any is read.
             __syncthreads();
-#pragma unroll 1
-            for (int f = warp_k; f < TM * TN; f += AK) {
-                double all[2][4] = {};
+            double all[8] = {};
+            if (warp_k < TM * TN) {
 #pragma unroll
                 for (int e = 0; e < AK * 8; ++e)
-                    all[e / 4 % 2][e % 4] += sums[((warp % (AM * AN) + e / 8 * (AM * AN)) * SUMS + f * 8 + e % 8) * 32];
-                write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, all);
+                    all[e % 8] += sums[((warp % (AM * AN) + e / 8 * (AM * AN)) * SUMS + warp_k * 8 + e % 8) * 32];
             }
+            if ((place.parts == 1 || join(g, place, all)) && warp_k < TM * TN)
+                write(g, place, my_row + warp_k / TN * 16, my_col + warp_k % TN * 16, all);
         }
     }
 
-    // Finds the block's product, its tile, in order down the columns of a band of tiles, and its part of k.
-    static __device__ __forceinline__ void run(gemm_dmma_call g)
+    // Finds the block's product, its tile, in order down the columns of a band of tiles, and its part of k. Tiles that
+    // look ahead take rows of neighbours only.
+    template <bool AHEAD> static __device__ __forceinline__ void run(gemm_dmma_call g)
     {
         const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
         if (item >= g.stack)
@@ -412,22 +481,36 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
         g.b += item * g.b_stack;
         constexpr unsigned GROUP = 1024 / BM;
         const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
-        const unsigned part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
+        const unsigned tiles = tiles_m * tiles_n, parts = gridDim.x / tiles;
+        const unsigned part = blockIdx.x / tiles, order = blockIdx.x % tiles;
         const unsigned band = order / (GROUP * tiles_n) * GROUP, in_band = order % (GROUP * tiles_n);
         const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
         const long long first = part * g.part_k, end = first + g.part_k < g.k ? first + g.part_k : g.k;
+        const bool joined = JOINS && g.tickets != nullptr;
+        const unsigned tile = unsigned(item) * tiles + order;
         const gemm_dmma_place place = {(long long)(band + in_band % band_tiles) * BM,
-                                       (long long)(in_band / band_tiles) * BN, first, end,
-                                       g.c + (part * g.stack + item) * g.m * g.n};
-        if constexpr (AK == 1) {
-            const int width_a = measure_width(g.a, g.a_row, g.a_col), width_b = measure_width(g.b, g.b_row, g.b_col);
-            if (width_a == 2 && width_b == 2 && g.k % 2 == 0 && g.n % 2 == 0 && first < end)
-                return make_ahead<2>(g, place);
-            if (width_a > 0 && width_b > 0 && first < end)
-                return make_ahead<1>(g, place);
-        }
-        if constexpr (DEPTH != 32) // the plan takes tiles of 32 k a step for rows of neighbours only
+                                       (long long)(in_band / band_tiles) * BN,
+                                       first,
+                                       end,
+                                       g.c + (joined ? item : part * g.stack + item) * g.m * g.n,
+                                       joined ? parts : 1,
+                                       part,
+                                       tile,
+                                       tile * parts};
+        if constexpr (AHEAD) {
+            const bool two_a = measure_width(g.a, g.a_row, g.a_col) == 2 && g.k % 2 == 0;
+            const bool two_b = measure_width(g.b, g.b_row, g.b_col) == 2 && g.n % 2 == 0;
+            if (two_a && two_b)
+                make_ahead<2, 2>(g, place);
+            else if (two_a)
+                make_ahead<2, 1>(g, place);
+            else if (two_b)
+                make_ahead<1, 2>(g, place);
+            else
+                make_ahead<1, 1>(g, place);
+        } else {
             make(g, place);
+        }
     }
 };
 
@@ -450,71 +533,108 @@ extern "C" __global__ void __launch_bounds__(128) gemm_dmma_add(const double *__
 extern "C" __global__ void __launch_bounds__(128, 3)
     gemm_dmma_low(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                  long long part_k, long long stack, long long a_stack, long long b_stack)
+                  unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                  long long b_stack)
 {
-    gemm_dmma_tile<1, 2, 1, 1, 4, 64, 3>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<1, 2, 1, 1, 4, 64, 3>::run<false>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
     gemm_dmma_thin(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                   long long part_k, long long stack, long long a_stack, long long b_stack)
+                   unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                   long long b_stack)
 {
-    gemm_dmma_tile<2, 1, 1, 1, 4, 64, 3>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<2, 1, 1, 1, 4, 64, 3>::run<false>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)
     gemm_dmma_small(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                     long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                    long long part_k, long long stack, long long a_stack, long long b_stack)
+                    unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                    long long b_stack)
 {
-    gemm_dmma_tile<2, 2, 1, 1, 4, 64, 3>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<2, 2, 1, 1, 4, 64, 3>::run<false>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_dmma_turned_square(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c,
+                            long long m, long long k, long long n, long long a_row, long long a_col, long long b_row,
+                            long long b_col, unsigned *tickets, double *sums, long long part_k, long long stack,
+                            long long a_stack, long long b_stack)
+{
+    gemm_dmma_tile<2, 2, 2, 2, 1, 16, 4>::run<false>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+    gemm_dmma_turned(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                     long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                     unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                     long long b_stack)
+{
+    gemm_dmma_tile<4, 2, 2, 2, 1, 16, 4>::run<false>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
     gemm_dmma_joint(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                     long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                    long long part_k, long long stack, long long a_stack, long long b_stack)
+                    unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                    long long b_stack)
 {
-    gemm_dmma_tile<1, 1, 2, 2, 1, 32, 4>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<1, 1, 2, 2, 1, 32, 4>::run<true>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gemm_dmma_flat(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                   unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                   long long b_stack)
+{
+    gemm_dmma_tile<1, 2, 2, 2, 1, 16, 6>::run<true>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
     gemm_dmma_square(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                      long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                     long long part_k, long long stack, long long a_stack, long long b_stack)
+                     unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                     long long b_stack)
 {
-    gemm_dmma_tile<2, 2, 2, 2, 1, 16, 4>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<2, 2, 2, 2, 1, 16, 4>::run<true>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)
     gemm_dmma_wide(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                   long long part_k, long long stack, long long a_stack, long long b_stack)
+                   unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                   long long b_stack)
 {
-    gemm_dmma_tile<4, 2, 1, 4, 1, 16, 4>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<4, 2, 1, 4, 1, 16, 4>::run<true>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
     gemm_dmma_large(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                     long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                    long long part_k, long long stack, long long a_stack, long long b_stack)
+                    unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack,
+                    long long b_stack)
 {
-    gemm_dmma_tile<4, 2, 2, 4, 1, 32, 3>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<4, 2, 2, 4, 1, 32, 3>::run<true>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)
     gemm_dmma(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
               long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-              long long part_k, long long stack, long long a_stack, long long b_stack)
+              unsigned *tickets, double *sums, long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_dmma_tile<4, 2, 2, 2, 1, 16, 4>::run(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+    gemm_dmma_tile<4, 2, 2, 2, 1, 16, 4>::run<true>(
+        {a, b, c, sums, tickets, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }

@@ -11,7 +11,8 @@
 //            memory, and serve ROWS rows of a group.
 //          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the
 //            warps of a block take turns with the rows and add up their sums at the end. A lane reads 16 bytes, or
-//            one column where the matrix is small or its rows are odd (stripe). Several vectors are staged.
+//            one column where the matrix is small or its rows are odd (stripe). A matrix of a few short rows is read
+//            by one block, as it lies (narrow). Several vectors are staged.
 //          - Where that makes too few blocks, k is cut into parts. The block that draws the last ticket of its rows
 //            adds the sums of all parts, always in their order, and leaves tickets and sums 0, as the next call wants
 //            them. Those of several vectors across k are too many for one block: a launch adds them (add).
@@ -100,18 +101,28 @@ static __device__ __forceinline__ void gemm_vector_finish(const gemm_vector_call
     }
 }
 
-// Rows that lie along k, and one vector: the products of a lane. Many warps of few registers keep memory busy.
+// Rows that lie along k, and one vector: the products of a lane, which has READS reads on their way, also where fewer
+// are left. Many warps keep memory busy, so a lane has registers for these reads and no more.
 template <int V>
 static __device__ __forceinline__ T gemm_vector_walk_row(const T *__restrict__ from, const T *__restrict__ with, int i,
                                                          int count, int step)
 {
+    constexpr int READS = V == 1 ? 8 : 4;
     T sum = 0;
-#pragma unroll 8
-    for (i *= V; i < count; i += step * V) {
-        const auto x = *reinterpret_cast<const gemm_vector_pack<V> *>(with + i);
-        const auto read = *reinterpret_cast<const gemm_vector_pack<V> *>(from + i);
-        for (int e = 0; e < V; ++e)
-            sum += read.at[e] * x.at[e];
+    for (i *= V; i < count; i += READS * step * V) {
+        gemm_vector_pack<V> read[READS], x[READS];
+#pragma unroll
+        for (int q = 0; q < READS; ++q) {
+            const int at = i + q * step * V;
+            read[q] = x[q] = {};
+            if (at < count) {
+                read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(from + at);
+                x[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(with + at);
+            }
+        }
+#pragma unroll
+        for (int e = 0; e < READS * V; ++e)
+            sum += read[e / V].at[e % V] * x[e / V].at[e % V];
     }
     return sum;
 }
@@ -316,6 +327,45 @@ template <int V, int UNROLL> static __device__ __forceinline__ void gemm_vector_
     }
 }
 
+// A few rows that lie across k, with nothing between them, and one vector: a block reads the matrix as it lies in memory,
+// and each of its threads has elements of one row.
+static __device__ __forceinline__ void gemm_vector_narrow_one(const gemm_vector_call &g)
+{
+    constexpr int THREADS = 512, READS = 8;
+    __shared__ T of_thread[THREADS];
+
+    // Who am I: a row, and one of the groups of threads that take turns with its elements. Some threads may be left over.
+    const int rows = int(g.rows), groups = THREADS / rows, row = threadIdx.x % rows, group = threadIdx.x / rows;
+    const int k = int(g.k), step = groups * rows;
+    T sum = 0;
+    for (int i = group; i < k && group < groups; i += groups * READS) {
+        T read[READS], x[READS];
+#pragma unroll
+        for (int q = 0; q < READS; ++q) {
+            const bool inside = i + q * groups < k;
+            read[q] = inside ? g.w[i * rows + row + q * step] : T(0);
+            x[q] = inside ? g.x[(i + q * groups) * g.x_i] : T(0);
+        }
+#pragma unroll
+        for (int q = 0; q < READS; ++q)
+            sum += read[q] * x[q];
+    }
+    if (group < groups)
+        of_thread[row * groups + group] = sum;
+
+    // The sums of all threads are read: all must be there.
+    __syncthreads();
+    for (int mine = threadIdx.x / 32; mine < rows; mine += THREADS / 32) {
+        T all = 0;
+        for (int other = threadIdx.x % 32; other < groups; other += 32)
+            all += of_thread[mine * groups + other];
+        for (int other = 16; other > 0; other /= 2)
+            all += __shfl_xor_sync(~0u, all, other);
+        if (threadIdx.x % 32 == 0)
+            g.put(mine, blockIdx.y, all);
+    }
+}
+
 // Rows that lie across k, and several vectors, staged: a warp takes a stripe of 32 times 16 bytes.
 template <int R> static __device__ __forceinline__ void gemm_vector_across(const gemm_vector_call &g)
 {
@@ -475,6 +525,17 @@ gemm_vector_stripe(const T *__restrict__ w, const T *__restrict__ x, T *__restri
     gemm_vector_stripe_one<1, 8>(g);
 }
 
+extern "C" __global__ void __launch_bounds__(512, 2)
+gemm_vector_narrow(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                   long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                   long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
+                   long long lanes, long long w_stack, long long x_stack)
+{
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_narrow_one(g);
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_along8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
@@ -508,7 +569,7 @@ gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restri
     gemm_vector_along<2>(g, int(lanes));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 gemm_vector(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
             long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
             long long x_r, long long c_row, long long c_r, long long part_k, long long parts, long long lanes,

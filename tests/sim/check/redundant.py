@@ -151,21 +151,14 @@ SPARE_GUARDS = {
     },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
-        "if (width_a > 0 && width_b > 0 && first < end)": _OTHER_PATH,
         **{
-            f"gemm_dmma_tile<{tile}>::run(": _OTHER_PATH
-            for tile in (
-                "1, 1, 2, 2, 1, 32, 4",
-                "2, 2, 2, 2, 1, 16, 4",
-                "4, 2, 1, 4, 1, 16, 4",
-                "4, 2, 2, 2, 1, 16, 4",
-                "4, 2, 2, 4, 1, 32, 3",
-            )
+            f"gemm_dmma_tile<{tile}>::run<true>(": _OTHER_PATH
+            for tile in ("1, 1, 2, 2, 1, 32, 4", "4, 2, 1, 4, 1, 16, 4")
         },
         "stage(g, place, step, step);": _ITEMS,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
-        "write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, all);": _ITEMS,
-        "write(g, place, my_row + f / TN * 16, my_col + f % TN * 16, sum[f / TN][f % TN]);": _ITEMS,
+        "write(g, place, my_row + warp_k / TN * 16, my_col + warp_k % TN * 16, all);": _ITEMS,
+        "write(g, place, row + f / TN * 16, col + f % TN * 16, sum + f * 8);": _ITEMS,
     },
     "gemm/split_k": {
         "for (long long first = first_k; first < end_k; first += TILE_K) {": _EMPTY,
@@ -185,6 +178,7 @@ SPARE_GUARDS = {
         "gemm_vector_stage(g, staged[0], first, count, first_r, R, 1, DEPTH);": _ROW,
         "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
         **{f"gemm_vector_along<{R}>(g, int(lanes));": "all lanes hold the sum" for R in (2, 4, 8)},
+        "gemm_vector_narrow_one(g);": "each read of a turn has its own",
         "gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);": "elements can be read anywhere",
         "if (g.parts == 1 || !gemm_vector_is_last(g))": "a block that is not last may fence too",
     },
