@@ -33,9 +33,9 @@ struct gemm_dmma_call {
     long long m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack;
 };
 
-// What a block makes: a tile whose first element is this, and a part of k. Where the last block of a tile adds the sums of
-// all parts: how many there are, which it is, the tile's ticket, and the place of the sums of its first part; else parts
-// is 1.
+// What a block makes: a tile whose first element is this, and a part of k. Where the last block of a tile adds the sums
+// of all parts: how many there are, which it is, the tile's ticket, and the place of the sums of its first part; else
+// parts is 1.
 struct gemm_dmma_place {
     long long row, col, first_k, end_k;
     double *c;
@@ -259,7 +259,7 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
                          : "memory");
     }
 
-    // What make does, for operands whose rows are copied VA and VB elements at a time, and warps that share the staged k.
+    // What make does, for operands whose rows are copied VA and VB elements at a time, by warps that share staged k.
     template <int VA, int VB>
     static __device__ __forceinline__ void make_ahead(const gemm_dmma_call &g, const gemm_dmma_place &place)
     {

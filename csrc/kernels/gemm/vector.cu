@@ -327,14 +327,14 @@ template <int V, int UNROLL> static __device__ __forceinline__ void gemm_vector_
     }
 }
 
-// A few rows that lie across k, with nothing between them, and one vector: a block reads the matrix as it lies in memory,
-// and each of its threads has elements of one row.
+// A few rows that lie across k, with nothing between them, and one vector: a block reads the matrix as it lies, and
+// each of its threads has elements of one row.
 static __device__ __forceinline__ void gemm_vector_narrow_one(const gemm_vector_call &g)
 {
     constexpr int THREADS = 512, READS = 8;
     __shared__ T of_thread[THREADS];
 
-    // Who am I: a row, and one of the groups of threads that take turns with its elements. Some threads may be left over.
+    // Who am I: a row, and one of the groups of threads that take turns with its elements. Some may be left over.
     const int rows = int(g.rows), groups = THREADS / rows, row = threadIdx.x % rows, group = threadIdx.x / rows;
     const int k = int(g.k), step = groups * rows;
     T sum = 0;
