@@ -29,7 +29,7 @@ TURNED = {
 }
 
 # {multiprocessors: products of which a machine with so many cuts k}
-CUT = {2: [(8, 1300, 4), (24, 1300, 31), (33, 1300, 130)], 8: [(8, 600, 31), (128, 1300, 62)]}
+CUT = {2: [(8, 1300, 4), (24, 1300, 31), (33, 1300, 130)], 8: [(8, 600, 31), (128, 2600, 62)]}
 
 
 def check(a, b, got):
