@@ -11,17 +11,11 @@ enum { SMALL_DEPTH_MAX = 128, SMALL_HELD_MAX = 64, SMALL_BLOCKS_MAX = 4, SMALL_O
 
 SMK_INLINE uint32_t widen_element(unsigned format, uint32_t bits)
 {
-    switch (format) {
-    case SMK_MMA_E4M3:
-    case SMK_MMA_E5M2:
+    if (format == SMK_MMA_E4M3 || format == SMK_MMA_E5M2) {
         return smk_widen_float8((uint8_t)bits, format == SMK_MMA_E5M2);
-    case SMK_MMA_E3M2:
-        return smk_widen_small(bits, 2, 3);
-    case SMK_MMA_E2M3:
-        return smk_widen_small(bits, 3, 1);
-    default:
-        return smk_widen_small(bits, 1, 1);
     }
+    const bool three = format == SMK_MMA_E2M3;
+    return smk_widen_small(bits, three ? 3 : format == SMK_MMA_E3M2 ? 2 : 1, format == SMK_MMA_E3M2 ? 3 : 1);
 }
 
 /* The elements of one register, of each group's 4 lanes: numbers[group * stride + k]. In a byte, 6 bits are the low ones
