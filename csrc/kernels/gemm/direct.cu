@@ -14,8 +14,8 @@
 //            the reads over all banks.
 //          - Copies have 16 bytes where the operand's rows allow it, else 8 or 4, along the side on which neighbours
 //            lie in memory: a transposed operand needs no copy of its own.
-//          - Infinities, NaN and numbers of 2^110 or more have no parts: what they meet becomes NaN. Such elements are
-//            made again by fma.
+//          - Infinities, NaN and numbers of 2^110 or more have no parts: what they meet becomes NaN. So a tile with
+//            such an element is made again by fma, and takes those elements from there.
 //          - Where there are few tiles, k is cut into parts, whose sums are added in order (add; gemm/split_k).
 //          - One launch makes a stack of products, as many tiles more.
 // Differs  from gemm/tuned: the operands are cut where they are used, by one launch.
@@ -75,28 +75,6 @@ static __device__ __forceinline__ void gemm_direct_multiply(float (*sum)[TM][4],
 #pragma unroll
     for (int e = 0; e < 2 * TM * 4; ++e)
         sum[e / TM / 4][e / 4 % TM][e % 4] += part[e / TM / 4][e / 4 % TM][e % 4];
-}
-
-// Makes those elements of a tile that are not finite again, by fma. It keeps little, as it takes its registers from the
-// loop that makes tiles.
-template <int BM, int BN, int THREADS>
-static __device__ __forceinline__ void gemm_direct_make_again(const gemm_direct_call &g, const gemm_direct_place &place)
-{
-#pragma unroll 1
-    for (int e = threadIdx.x; e < BM * BN; e += THREADS) {
-        const long long row = place.row + e / BN, col = place.col + e % BN;
-        if (row >= g.m || col >= g.n || 0 * place.c[row * g.n + col] == 0)
-            continue;
-        const float *a = g.a + row * g.a_row + place.first_k * g.a_col;
-        const float *b = g.b + col * g.b_col + place.first_k * g.b_row;
-        float sum = 0;
-#pragma unroll 4
-        for (long long i = place.first_k; i < place.end_k; ++i) {
-            sum += *a * *b;
-            a += g.a_col, b += g.b_row;
-        }
-        place.c[row * g.n + col] = sum;
-    }
 }
 
 // A block of AM x AN x AK warps: rows, columns, and parts of the staged k. A warp makes 16 TM x 32 TN elements, and
@@ -222,6 +200,28 @@ template <int TM, int TN, int AM, int AN, int AK, int EACH, int STAGES> struct g
         __syncthreads();
     }
 
+    // Makes the tile again by fma, and writes the elements that are not finite.
+    static __device__ __noinline__ void make_again(const gemm_direct_call &g, const gemm_direct_place &place)
+    {
+        float sum[ELEMENTS] = {};
+        walk(g, place, [&](const float *staged) {
+#pragma unroll 1
+            for (int i = 0; i < DEPTH; ++i)
+#pragma unroll
+                for (int e = 0; e < ELEMENTS; ++e) {
+                    const int at = e * THREADS + threadIdx.x;
+                    sum[e] += staged[place_a(at / BN, i)] * staged[place_b(at % BN, i)];
+                }
+        });
+#pragma unroll
+        for (int e = 0; e < ELEMENTS; ++e) {
+            const long long row = place.row + (e * THREADS + threadIdx.x) / BN;
+            const long long col = place.col + (e * THREADS + threadIdx.x) % BN;
+            if (row < g.m && col < g.n && 0 * place.c[row * g.n + col] != 0)
+                place.c[row * g.n + col] = sum[e];
+        }
+    }
+
     static __device__ __forceinline__ void make(const gemm_direct_call &g, const gemm_direct_place &place)
     {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -297,19 +297,19 @@ template <int TM, int TN, int AM, int AN, int AK, int EACH, int STAGES> struct g
             }
         }
 
-        // c is written by all threads: none may look at it before the last has written.
+        // The sums are read by all, and c is written: none may stage there, or look at c, before the last is ready.
         if (__syncthreads_or(!whole))
-            gemm_direct_make_again<BM, BN, THREADS>(g, place);
+            make_again(g, place);
     }
 };
 
 // The same for larger tiles, of WM x WN warps with 16 TM x 16 TN elements each, in steps of 16 k. Each number is read
 // from memory once by a block, four bytes at a time, which suits every layout, and cut once.
-template <int TM, int TN, int WM, int WN> struct gemm_direct_once {
+template <int TM, int TN, int WM, int WN, typename Again> struct gemm_direct_once {
     static constexpr int BM = 16 * TM * WM, BN = 16 * TN * WN, WARPS = WM * WN, DEPTH = 16;
     static constexpr int FRAGMENTS_A = BM / 16, FRAGMENTS = FRAGMENTS_A + BN / 16;
     static constexpr int EACH = FRAGMENTS / WARPS, WORDS = 3 * 32; // of 16 bytes, of a fragment
-    static_assert(FRAGMENTS % WARPS == 0);
+    static_assert(FRAGMENTS % WARPS == 0 && BM == Again::BM && BN == Again::BN && 32 * WARPS == Again::THREADS);
 
     // What a lane reads of a fragment of 16 rows of a, or columns of b: of two lines, 8 apart, every fourth k.
     struct source {
@@ -416,9 +416,9 @@ template <int TM, int TN, int WM, int WN> struct gemm_direct_once {
             }
         }
 
-        // c is written by all threads: none may look at it before the last has written.
+        // What is staged was read by all, and c is written: none may stage there, or look at c, before that.
         if (__syncthreads_or(!whole))
-            gemm_direct_make_again<BM, BN, 32 * WARPS>(g, place);
+            Again::make_again(g, place);
     }
 };
 
@@ -497,7 +497,7 @@ gemm_direct_square(const float *__restrict__ a, const float *__restrict__ b, flo
                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                    long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_run<gemm_direct_once<2, 2, 2, 2>>(
+    gemm_direct_run<gemm_direct_once<2, 2, 2, 2, gemm_direct_tile<2, 1, 2, 2, 1, 1, 2>>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
@@ -506,7 +506,7 @@ gemm_direct_broad(const float *__restrict__ a, const float *__restrict__ b, floa
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                   long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_run<gemm_direct_once<4, 2, 2, 4>>(
+    gemm_direct_run<gemm_direct_once<4, 2, 2, 4, gemm_direct_tile<4, 1, 2, 4, 1, 1, 2>>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 

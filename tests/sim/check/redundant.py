@@ -136,10 +136,6 @@ SPARE_GUARDS = {
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
         "read(from[f], depth, number[f]);": _ZERO,
         "read(from[f], depth - done - DEPTH, number[f]);": _ZERO,
-        "Tile::make(g, {(long long)(band + in_band % band_tiles) * BM, "
-        "(long long)(in_band / band_tiles) * BN, first, end,": (
-            "where all elements are made again by fma, they are right too"
-        ),
     },
     "gemm/fma": {
         "stage<BM, DEPTH>(to, PITCH_A, from_a, g.a_row, g.a_col, rows, depth);": _BEHIND,
