@@ -366,24 +366,25 @@ template <int TM, int TN, int LANES_N, int WARPS> struct gemm_fma_short_tile {
         return (unsigned)__cvta_generic_to_shared(staged);
     }
 
-    // Copies lines of elements, one by one, and writes zeros from `lines` to all_lines, from `length` to all_length.
-    // Element x of line y lies at from[y * step + x * step_along], and goes to to[y * to_step + x * to_along].
-    static __device__ __forceinline__ void copy(float *to, int to_step, int to_along, const float *from, long long step,
-                                                long long step_along, int lines, int length, int all_lines,
-                                                int all_length)
+    // Copies `depth` k of LINES lines (rows of a, or columns of b), element by element, and writes zeros from there to
+    // all_depth, and behind the last line. k x of line y lies at from[y * step + x * step_k].
+    template <int LINES, int PITCH>
+    static __device__ __forceinline__ void copy(float *to, const float *from, long long step, long long step_k,
+                                                int lines, int depth, int all_depth)
     {
-        constexpr int ACROSS = 8, DOWN = THREADS / ACROSS;
+        constexpr int ALONG = 8, DOWN = THREADS / ALONG;
+        const int y = threadIdx.x / ALONG;
 #pragma unroll 1
-        for (int x = threadIdx.x % ACROSS; x < all_length; x += ACROSS) {
-#pragma unroll 4
-            for (int y = threadIdx.x / ACROSS; y < all_lines; y += DOWN) {
-                float *const to_at = to + y * to_step + x * to_along;
-                if (x < length && y < lines)
-                    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(find_address(to_at)),
-                                 "l"(from + y * step + x * step_along)
-                                 : "memory");
-                else
-                    *to_at = 0;
+        for (int x = threadIdx.x % ALONG; x < all_depth; x += ALONG) {
+            const float *at = from + y * step + x * step_k;
+            const unsigned to_at = find_address(to + x * PITCH + y);
+            const int left = x < depth ? lines - y : 0;
+#pragma unroll
+            for (int j = 0; j < LINES; j += DOWN) {
+                asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to_at + j * 4), "l"(at),
+                             "r"(j < left ? 4 : 0)
+                             : "memory");
+                at += DOWN * step;
             }
         }
     }
@@ -410,7 +411,7 @@ template <int TM, int TN, int LANES_N, int WARPS> struct gemm_fma_short_tile {
         }
     }
 
-    // Copies `depth` k of both operands, and zeros up to a multiple of 4, along the side on which neighbours lie.
+    // Copies `depth` k of both operands, and zeros up to a multiple of 4.
     static __device__ __forceinline__ void stage(const gemm_fma_call &g, const float *from_a, const float *from_b,
                                                  bool is_packed, int rows, int cols, int depth)
     {
@@ -418,14 +419,9 @@ template <int TM, int TN, int LANES_N, int WARPS> struct gemm_fma_short_tile {
         const int all_depth = (depth + 3) / 4 * 4;
         if (is_packed)
             copy_rows(to_b, from_b, g.b_row, depth, all_depth, cols);
-        const bool down_a = g.a_row == 1, down_b = g.b_row == 1;
-        copy(to_a, down_a ? PITCH_A : 1, down_a ? 1 : PITCH_A, from_a, down_a ? g.a_col : g.a_row,
-             down_a ? g.a_row : g.a_col, down_a ? depth : rows, down_a ? rows : depth, down_a ? all_depth : BM,
-             down_a ? BM : all_depth);
-        if (!is_packed)
-            copy(to_b, down_b ? 1 : PITCH_B, down_b ? PITCH_B : 1, from_b, down_b ? g.b_col : g.b_row,
-                 down_b ? g.b_row : g.b_col, down_b ? cols : depth, down_b ? depth : cols, down_b ? BN : all_depth,
-                 down_b ? all_depth : BN);
+        else
+            copy<BN, PITCH_B>(to_b, from_b, g.b_col, g.b_row, cols, depth, all_depth);
+        copy<BM, PITCH_A>(to_a, from_a, g.a_row, g.a_col, rows, depth, all_depth);
         asm volatile("cp.async.commit_group;" ::: "memory");
         asm volatile("cp.async.wait_group 0;" ::: "memory");
     }

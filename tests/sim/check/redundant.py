@@ -143,7 +143,6 @@ SPARE_GUARDS = {
             _BEHIND
         ),
         "copy_rows(to_b, from_b, g.b_row, depth, all_depth, cols);": _ZERO,
-        "if (x < length && y < lines)": _ZERO,
     },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
