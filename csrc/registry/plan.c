@@ -225,7 +225,7 @@ smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *
 }
 
 /* The fraction of the machine that the blocks keep busy, on average over their rounds: 33 blocks on 32 multiprocessors
- * take two rounds, the second nearly idle. */
+ * take two rounds, the second nearly idle. Where blocks wait for memory alone, the few of that round have all of it. */
 static double measure_use(const smk_plan *plan, uint32_t multiprocessors)
 {
     double blocks = 0.0;
@@ -238,6 +238,9 @@ static double measure_use(const smk_plan *plan, uint32_t multiprocessors)
         return 1.0;
     }
     double rounds = ceil(blocks / (double)multiprocessors);
+    if (plan->shares_memory && rounds > 1.0) {
+        return 1.0;
+    }
     return blocks / (rounds * (double)multiprocessors);
 }
 

@@ -80,9 +80,10 @@ typedef struct smk_plan {
     bool takes_stack;  /* its steps make all items of the request's stack; false: one, and are repeated */
     bool takes_layout; /* its kernels read inputs of the request's layout, which begin at any element; false: in C order
                                         * alone, aligned */
-    bool adds_parts;   /* a step adds sums of parts of an element, whose number depends on the shape */
-    double efficiency; /* fraction of the row's speed that this shape allows; 0 stands for 1 */
-    double time_us;    /* predicted; 0: the row's speed says all that is known */
+    bool shares_memory; /* blocks wait for memory, whose speed those of a last round share: it takes no longer if few */
+    bool adds_parts;    /* a step adds sums of parts of an element, whose number depends on the shape */
+    double efficiency;  /* fraction of the row's speed that this shape allows; 0 stands for 1 */
+    double time_us;     /* predicted; 0: the row's speed says all that is known */
     int64_t tile_rows, tile_columns; /* of the result, that a block makes; 0: the plan does not say */
     int64_t parts;                   /* of a dimension that is summed up, added by different blocks; 0: not said */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of

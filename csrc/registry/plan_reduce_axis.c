@@ -60,7 +60,7 @@ static int64_t find_divisor(int64_t a, int64_t b)
 static smk_status begin(const smk_request *request, int64_t blocks, smk_plan *plan, smk_error *error)
 {
     const axis_shape shape = read_shape(request);
-    *plan = (smk_plan){.step_count = shape.m > 0 && shape.k > 0};
+    *plan = (smk_plan){.step_count = shape.m > 0 && shape.k > 0, .shares_memory = true};
     if (plan->step_count == 0) {
         return SMK_OK;
     }

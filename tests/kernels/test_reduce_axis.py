@@ -193,6 +193,7 @@ def test_as_numpy(data):
         ((1, 8, 10**7), "int32", "sum", "thread"),
         ((8, 10**7, 1), "float32", "sum", "strip"),
         ((1, 8192, 8192), "float32", "max", "panel"),
+        ((1, 1000, 100_003), "float32", "sum", "panel"),  # of 3 rounds and a block
         ((8192, 8192, 1), "float32", "argmax", "warp"),
         ((1056, 1 << 20, 1), "float32", "sum", "strip"),
     ],
