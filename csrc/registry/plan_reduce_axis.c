@@ -11,15 +11,15 @@ enum { DIMENSION_M, DIMENSION_N, DIMENSION_K };
 enum { THREADS = 256, WARPS = 8, READ_BYTES = 16, SHORT_ROWS = 4, PACKS = 4, ROWS = 8 };
 
 /* Blocks that a multiprocessor holds, as the kernels' launch bounds say, and among which strips and panels are shared;
- * fewer where an index is found. Strips that are more than these are cut until they are so many times as many. */
-enum { BLOCKS_EACH = 4, INDEX_BLOCKS_EACH = 3, ROUNDS = 4 };
+ * fewer where an index is found. */
+enum { BLOCKS_EACH = 4, INDEX_BLOCKS_EACH = 3 };
 
 /* Turns of a warp, of several rows each, that pay for a part of a panel, where each multiprocessor has a block. */
 enum { PART_TURNS = 4 };
 
 /* The reads of a row for each lane; those up to which each has a lane, and those of a warp's lane from which on a row is
- * long. */
-enum { LANE_READS = 5, FEW_READS = 4, LONG_READS = 2 };
+ * long, where rows begin at reads and where they begin anywhere. */
+enum { LANE_READS = 5, FEW_READS = 4, LONG_READS = 2, LONG_ANYWHERE = 1 };
 
 /* The bytes of a part's value: of the largest accumulator, an element and its index. */
 enum { PART_BYTES = 16, ALIGNMENT = 256 };
@@ -159,18 +159,21 @@ smk_status smk_plan_reduce_axis_thread(const smk_request *request, smk_plan *pla
     return status;
 }
 
-/* (..., lanes, rows): a lane for some reads of a row, at most a warp's. Of long rows one at a time. */
+/* (..., lanes, rows): a lane for some reads of a row, at most a warp's. Of long rows one at a time, wherever it begins. */
 smk_status smk_plan_reduce_axis_warp(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const axis_shape shape = read_shape(request);
-    const bool is_packed = shape.k == 1 && shape.n % shape.items == 0;
+    const bool is_aligned = shape.n % shape.items == 0;
+    const int64_t least = (is_aligned ? LONG_READS : LONG_ANYWHERE) * SMK_WARP_SIZE;
+    const bool is_long = shape.k == 1 && shape.n / shape.items >= least;
+    const bool is_packed = is_long || (shape.k == 1 && is_aligned);
     const int64_t reads = is_packed ? shape.n / shape.items : shape.n;
     int64_t lanes = 1;
     const int64_t each = is_packed && reads <= FEW_READS ? 1 : LANE_READS;
     while (lanes * each < reads && lanes < SMK_WARP_SIZE) {
         lanes *= 2;
     }
-    const int64_t rows = is_packed && reads > LONG_READS * SMK_WARP_SIZE ? 1 : SHORT_ROWS;
+    const int64_t rows = is_long ? 1 : SHORT_ROWS;
     smk_plan made;
     smk_status status = begin(request, smk_plan_divide_up(shape.m * shape.k, THREADS / lanes * rows), &made, error);
     if (status == SMK_OK) {
@@ -203,8 +206,7 @@ smk_status smk_plan_reduce_axis_strip(const smk_request *request, smk_plan *plan
     const int64_t period = greater(1, shape.k / find_divisor(items, shape.k));
     const int64_t most = shape.n * shape.k / (THREADS * PACKS * items);
     const int64_t blocks = count_blocks(request, &shape), strips = greater(1, shape.m);
-    const int64_t wanted = strips <= blocks ? blocks / strips : smk_plan_divide_up(blocks * ROUNDS, strips);
-    const int64_t parts = greater(1, lesser(wanted, strips <= blocks ? most : most / PART_TURNS));
+    const int64_t parts = greater(1, lesser(blocks / strips, most));
     smk_plan made;
     smk_status status = begin(request, shape.m * parts, &made, error);
     if (status == SMK_OK) {

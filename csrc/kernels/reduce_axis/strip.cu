@@ -29,7 +29,7 @@ static __device__ __forceinline__ A reduce_axis_strip_exchange(A value, int reac
 // What all threads have, thread t with `held` values of the columns from t * held mod k on: one value a column, in the
 // first k places of `all`. Columns repeat after `period` threads; a multiple of that take part, `active`.
 template <int ITEMS>
-static __device__ __forceinline__ void reduce_axis_strip_meet(A (&mine)[ITEMS], A *all, int held, int period,
+static __device__ __forceinline__ A reduce_axis_strip_meet(A (&mine)[ITEMS], A *all, int held, int period,
                                                               int active, int k)
 {
     int lanes = 32, thread = threadIdx.x, warps = reduce_axis_strip_threads / 32;
@@ -48,8 +48,9 @@ static __device__ __forceinline__ void reduce_axis_strip_meet(A (&mine)[ITEMS], 
 
     // Others' values are taken in: all must be there.
     __syncthreads();
+    int count = active * held / k;
 #pragma unroll 1
-    for (int count = active * held / k; count > 1; count -= count / 2) {
+    for (; count > 8; count -= count / 2) {
         const int half = count - count / 2;
         for (int i = threadIdx.x; i < count / 2 * k; i += reduce_axis_strip_threads)
             all[i] = OP(all[i], all[i + half * k]);
@@ -57,6 +58,11 @@ static __device__ __forceinline__ void reduce_axis_strip_meet(A (&mine)[ITEMS], 
         // The next step takes in what other threads made in this one.
         __syncthreads();
     }
+    A value = NEUTRAL;
+    if (threadIdx.x < k)
+        for (int c = 0; c < count; ++c)
+            value = OP(value, all[c * k + threadIdx.x]);
+    return value;
 }
 
 template <int ITEMS>
@@ -94,12 +100,23 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
         mine[0] = TAKE(mine[0], first[thread], thread);
     if (thread < step) {
 #pragma unroll 1
-        for (; i < end; i += PACKS * step, index += PACKS * rise) {
+        for (; i + (PACKS - 1) * step < end; i += PACKS * step, index += PACKS * rise) {
+            pack read[PACKS];
+            for (int j = 0; j < PACKS; ++j)
+                read[j] = from[i + j * step];
+            for (int e = 0; e < ITEMS; ++e) { // the sum of a turn is made first: so it is nearer to the exact one
+                A turn = NEUTRAL;
+                for (int j = 0; j < PACKS; ++j)
+                    turn = TAKE(turn, read[j].item[e], index + j * rise + at[e]);
+                mine[e] = OP(mine[e], turn);
+            }
+        }
+        if (i < end) {
             pack read[PACKS];
             for (int j = 0; j < PACKS; ++j)
                 if (i + j * step < end)
                     read[j] = from[i + j * step];
-            for (int e = 0; e < ITEMS; ++e) { // the sum of a turn is made first: so it is nearer to the exact one
+            for (int e = 0; e < ITEMS; ++e) {
                 A turn = NEUTRAL;
                 for (int j = 0; j < PACKS; ++j)
                     if (i + j * step < end)
@@ -113,19 +130,20 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
     if (k == 1)
         for (int e = 1; e < ITEMS; ++e)
             mine[0] = OP(mine[0], mine[e]);
-    reduce_axis_strip_meet<ITEMS>(mine, all, k == 1 ? 1 : ITEMS, period, step, k);
+    const A value = reduce_axis_strip_meet<ITEMS>(mine, all, k == 1 ? 1 : ITEMS, period, step, k);
 
     // Write: the result, or the block's part.
     if (parts == 1) {
         if (thread < k)
-            out[strip * k + thread] = FINISH(all[thread], n);
+            out[strip * k + thread] = FINISH(value, n);
         return;
     }
     if (thread < k)
-        partial[blockIdx.x * (long long)k + thread] = all[thread];
-
-    // A part is there for the whole device,
-    __threadfence();
+    {
+        partial[blockIdx.x * (long long)k + thread] = value;
+        // A part is there for the whole device,
+        __threadfence();
+    }
     // and all of it, before its ticket is drawn.
     __syncthreads();
     if (thread == 0)
@@ -145,9 +163,9 @@ static __device__ __forceinline__ void reduce_axis_strip_run(const T *x, R *out,
             one[0] = OP(one[0], word[j]);
             *reinterpret_cast<cleared *>(&word[j]) = {};
         }
-    reduce_axis_strip_meet<1>(one, all, 1, k, reach, k);
+    const A total = reduce_axis_strip_meet<1>(one, all, 1, k, reach, k);
     if (thread < k)
-        out[strip * k + thread] = FINISH(all[thread], n);
+        out[strip * k + thread] = FINISH(total, n);
 }
 
 extern "C" __global__ void __launch_bounds__(256, sizeof(A) <= 8 ? 4 : 3)

@@ -2,12 +2,13 @@
 //
 // What     out[row][col] = OP of x[row][i][col] over all i; x is (m, n, k), out is (m, k), row-major.
 // Idea     A group of `lanes` neighbouring lanes, a warp or a part of one, makes an element of out together: they read
-//          neighbours along the axis, then hand each other what they have. Short axes have small groups: with 8 lanes
-//          a warp reads 4 rows of 8 elements side by side.
-//          Of short rows a group makes several at a time, of long ones it has several reads under way; where rows
-//          begin at multiples of 16 bytes, a read has as many.
+//          neighbours along the axis, then hand each other what they have. With 8 lanes a warp reads 4 short rows side
+//          by side. Of short rows a group makes several, and reads 16 bytes at once where all begin at multiples of
+//          them; of a long row it has several such reads under way, wherever it begins: what lies before the first and
+//          behind the last is read by elements.
 // Differs  from reduce_axis/thread: the lanes of a warp walk along the axis.
 // Claims   shared.load.instructions = 0
+// Length   it is the fast one for rows of middle length.
 // Source   warp shuffles: CUDA C++ Programming Guide, "Warp Shuffle Functions"
 
 // The value that the lane `reach` away has, whatever words it consists of.
@@ -74,14 +75,59 @@ static __device__ __forceinline__ void reduce_axis_warp_rows(const T *x, R *out,
             out[first + r * groups] = FINISH(mine[r], n);
 }
 
+// A long row that begins anywhere.
+static __device__ __forceinline__ void reduce_axis_warp_row(const T *x, R *out, long long m, long long n, int lanes)
+{
+    constexpr int THREADS = 256, ITEMS = 16 / sizeof(T), DEPTH = 4;
+    struct alignas(16) pack {
+        T item[ITEMS];
+    };
+
+    // Who am I: as above, of one row. `head` elements lie before its packs, `tail` behind them.
+    const int lane = threadIdx.x % lanes, groups = THREADS / lanes;
+    const long long wanted = (long long)blockIdx.x * groups + threadIdx.x / lanes, i = wanted < m ? wanted : m - 1;
+    const int before = (int)((ITEMS - i * n % ITEMS) % ITEMS), head = before < n ? before : (int)n;
+    const int tail = (int)((n - head) % ITEMS);
+    const long long packs = (n - head) / ITEMS, behind = n - tail + lane;
+    const T *row = x + i * n;
+    const pack *from = reinterpret_cast<const pack *>(row + head);
+    T last = 0;
+    if (lane < tail)
+        last = row[behind];
+    A mine = NEUTRAL;
+    if (lane < head)
+        mine = TAKE(mine, row[lane], lane);
+
+    // Read and compute: DEPTH packs at a time.
+#pragma unroll 1
+    for (long long j = lane; j < packs; j += DEPTH * lanes) {
+        pack read[DEPTH];
+        for (int d = 0; d < DEPTH; ++d)
+            if (j + d * lanes < packs)
+                read[d] = from[j + d * lanes];
+        for (int d = 0; d < DEPTH; ++d)
+            if (j + d * lanes < packs)
+                for (int e = 0; e < ITEMS; ++e)
+                    mine = TAKE(mine, read[d].item[e], head + (j + d * lanes) * ITEMS + e);
+    }
+    if (lane < tail)
+        mine = TAKE(mine, last, behind);
+    for (int reach = lanes / 2; reach > 0; reach /= 2)
+        mine = OP(mine, reduce_axis_warp_exchange(mine, reach));
+
+    // Write.
+    if (lane == 0 && wanted < m)
+        out[i] = FINISH(mine, n);
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 reduce_axis_warp(const T *x, R *out, long long m, long long n, long long k, int lanes, int rows)
 {
     constexpr int ITEMS = 16 / sizeof(T);
-    if (k == 1 && n % ITEMS == 0 && rows > 1)
-        reduce_axis_warp_rows<ITEMS, 4, 1>(x, out, m, n, 1, lanes);
+    if (k == 1 && rows == 1)
+        reduce_axis_warp_row(x, out, m, n, lanes);
     else if (k == 1 && n % ITEMS == 0)
-        reduce_axis_warp_rows<ITEMS, 1, 4>(x, out, m, n, 1, lanes);
-    else // only rows of packs are made one at a time
+        reduce_axis_warp_rows<ITEMS, 4, 1>(x, out, m, n, 1, lanes);
+    else
         reduce_axis_warp_rows<1, 4, 2>(x, out, m, n, k, lanes);
 }

@@ -184,6 +184,14 @@ OF_PART = {
         "narrow": ({"m": 3, "k": 237, "n": 62}, {"m": 12, "k": 80, "n": 62}),
     },
     "gemm/short_k": {"": ({"m": 70, "k": 3, "n": 140},)},
+    # of 3 columns many values meet: by element, and in IN_PARTS in packs
+    "reduce_axis/strip": {
+        "": (
+            {"m": 2, "n": 64, "k": 32},
+            {"m": 3, "n": 131, "k": 37},
+            {"m": 1, "n": 801, "k": 3},
+        )
+    },
     "scan/single_pass": {"": ({"n": 40_007},), "small": ({"n": 9000}, {"n": 7})},
     "sort/shuffle": {"": ({"n": 500}, {"n": 1003}, {"n": 2000}, {"n": 4001})},
 }
@@ -213,6 +221,7 @@ IN_PARTS = {
         "square": (2, {"m": 33, "k": 1300, "n": 130}),
     },
     "reduce_axis/panel": {"": (132, {"m": 1, "n": 300, "k": 5})},
+    "reduce_axis/strip": {"": (132, {"m": 1, "n": 2800, "k": 3})},  # many of a column meet
 }
 
 
