@@ -19,7 +19,7 @@ from . import local_memory
 from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
-from .phases import has_phases, is_watching, time_phases
+from .phases import has_phases, is_late, is_watching, time_phases
 from .ptx_counts import add_waits, count_classes
 from .reuse import SECTOR, Access, Traffic, collect_accesses, count_noted, find_traffic
 
@@ -38,6 +38,7 @@ WARP, PARTITIONS = 32, 4
 OWN = "multiprocessor"
 STARTS = "block starts"
 REPEATED = "repeated reads of memory"
+LED = 0.1  # pairs of sectors that an access is the first to touch, for each sector, if others lead
 LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
 DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
@@ -270,7 +271,8 @@ def find_latencies(
     facts: Mapping[str, Any], card: Card, traffic: Traffic, local: LocalTraffic, warps: int
 ) -> Latencies:
     """Latencies of a launch on a card."""
-    miss = card.l2_clk + traffic.far * (card.dram_clk - card.l2_clk)
+    farther = traffic.far * (card.dram_clk - card.l2_clk)
+    miss = card.l2_clk + farther
     lines: dict[int, Answer] = {}
     for access in collect_accesses(facts.get("footprint", ())):
         if not access.writes:
@@ -278,7 +280,10 @@ def find_latencies(
             # The lines that a request lacks are asked for, and come, one after the other.
             packets = (access.lines / access.requests - 1) / card.l2_packets_per_clk
             share = access.waits / access.requests
-            lines[line] = Answer(card.l1_clk, miss - card.l1_clk + packets, share)
+            # Memory hands out 64 bytes: the L2 cache has what an access before it was the first of.
+            led = sum(access.pairs) < LED * sum(access.sectors)
+            more = card.l2_clk + (0.0 if led else farther) - card.l1_clk + packets
+            lines[line] = Answer(card.l1_clk, more, share)
     if local.miss:
         for row in facts["instructions"]:
             if row["counters"].get("local.load.requests"):
@@ -515,18 +520,6 @@ def list_atomics(facts: Mapping[str, Any]) -> list[Access]:
 def count_atomic_slices(facts: Mapping[str, Any], card: Card) -> float:
     """Parts of the L2 cache that may execute the atomics of a launch: at worst one executes all."""
     return spread_atomics(list_atomics(facts), card)
-
-
-def is_late(facts: Mapping[str, Any], resident: int) -> bool:
-    """Do all blocks make their atomics on global memory at once, at their end?
-
-    So it is where all blocks run together and read nothing behind their first atomic: nothing else
-    is left to overlap with it.
-    """
-    rows = facts["instructions"]
-    atomics = [row["ptx_line"] for row in rows if row["counters"].get("global.atomic.requests")]
-    loads = [row["ptx_line"] for row in rows if row["counters"].get("global.load.requests")]
-    return facts["blocks_total"] <= resident and min(atomics, default=0) > max(loads, default=0)
 
 
 ROUNDS = 3  # that are simulated where there are many

@@ -42,6 +42,18 @@ def has_phases(facts: Mapping[str, Any]) -> bool:
     )
 
 
+def is_late(facts: Mapping[str, Any], resident: int) -> bool:
+    """Do all blocks make their atomics on global memory at once, at their end?
+
+    So it is where all blocks run together and read nothing behind their first atomic: nothing else
+    is left to overlap with it.
+    """
+    rows = facts["instructions"]
+    atomics = [row["ptx_line"] for row in rows if row["counters"].get("global.atomic.requests")]
+    loads = [row["ptx_line"] for row in rows if row["counters"].get("global.load.requests")]
+    return facts["blocks_total"] <= resident and min(atomics, default=0) > max(loads, default=0)
+
+
 def _find_line(rows: Sequence[Mapping[str, Any]], names: Sequence[str], step: int) -> int:
     """The line by which most of the sectors are named, from the first one, or from the last."""
     named = sorted(

@@ -312,3 +312,17 @@ def test_what_is_read_once_is_no_repeated_read():
     found = smemkit.predict(smemkit.transpose, a, variant="padded", device="t4")
     assert found.gains["dram"] > 0.5 * found.time_ms
     assert "repeated reads of memory" not in found.gains
+
+
+def test_memory_hands_out_pairs_of_sectors():
+    # a thread that walks down rows of 32 bytes: half of its reads find what the others brought
+    narrow = smemkit.empty((1, 1_000_000, 8), "float32", backend="sim")
+    wide = smemkit.empty((1, 500_000, 16), "float32", backend="sim")
+    slow, fast = (
+        smemkit.predict(smemkit.reduce_axis, x, variant="thread", cache="cold")
+        for x in (wide, narrow)
+    )
+    assert fast.limited_by == slow.limited_by == "latency"
+    # an H200 takes 996 clocks for 8 rows of 32 bytes: a read of memory, then one of the L2 cache
+    assert fast.time_ms / (1_000_000 / 8) * 1.98e6 == pytest.approx(996, rel=0.1)
+    assert slow.time_ms / (500_000 / 8) > 1.2 * fast.time_ms / (1_000_000 / 8)
