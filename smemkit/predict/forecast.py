@@ -289,8 +289,9 @@ def predict_launches(
         registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
         launch = time_launch(facts, card, registers or GUESS, executed, cache == "warm")
         timed.append((facts, launch, executed, why, registers is not None))
-    starts = len(timed) + sum(1 for facts in launches if facts.get("cleared"))
-    started = card.launch_us / 1e3 * starts
+    clears = sum(1 for facts in launches if facts.get("cleared"))
+    starts = len(timed) + clears
+    started = (card.launch_us * len(timed) + card.clear_us * clears) / 1e3
     time_ms = started + sum(launch.ms for _, launch, *_ in timed)
     _, main, *_ = max(timed, key=lambda row: row[1].ms)
     names = dict.fromkeys(name for _, launch, *_ in timed for name in launch.parts)

@@ -326,3 +326,13 @@ def test_memory_hands_out_pairs_of_sectors():
     # an H200 takes 996 clocks for 8 rows of 32 bytes: a read of memory, then one of the L2 cache
     assert fast.time_ms / (1_000_000 / 8) * 1.98e6 == pytest.approx(996, rel=0.1)
     assert slow.time_ms / (500_000 / 8) > 1.2 * fast.time_ms / (1_000_000 / 8)
+
+
+def test_clearing_memory_costs_less_than_a_launch():
+    # a sum by atomics begins at 0: its call clears 4 bytes first
+    a = numpy.zeros(1 << 12, "f4")
+    cleared = smemkit.predict(smemkit.dot, a, a, variant="shared")
+    card = smemkit.card("h200")
+    assert cleared.terms["launch"].amount == 2
+    assert cleared.terms["launch"].time_ms == pytest.approx((card.launch_us + card.clear_us) / 1e3)
+    assert card.clear_us < card.launch_us
