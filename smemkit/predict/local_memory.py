@@ -15,11 +15,19 @@ if TYPE_CHECKING:
 VARIABLE = re.compile(r"\.local\b[^;\[]*\.b8\s+\S+?\[(\d+)\]")
 
 
+SECTORS_OF_LINE = 4
+
+
 class LocalTraffic(NamedTuple):
-    """Sectors that a launch reads from the L2 cache and writes there, and the share that misses."""
+    """Sectors that a launch reads from the L2 cache and writes there, and the share that misses.
+
+    The L1 cache keeps what is read; what is written goes to the L2 cache at once. written: whole
+    sectors, where all lanes have one index; partly: those in which lanes write words of their own.
+    """
 
     read: float
     written: float
+    partly: float
     miss: float
 
 
@@ -39,13 +47,16 @@ def find_bytes(ptx: str, kernel: str) -> int:
 
 def find_traffic(facts: Mapping[str, Any], card: Card, resident: int) -> LocalTraffic:
     """What local memory asks of the L2 cache, where its lines stay in the L1 cache by chance."""
-    counters = facts["counters"]
-    loads, stores = counters["local.load.sectors"], counters["local.store.sectors"]
+    loads, written, partly = facts["counters"]["local.load.sectors"], 0, 0
+    for row in facts["instructions"]:
+        sectors = row["counters"].get("local.store.sectors", 0)
+        if sectors <= SECTORS_OF_LINE * row["counters"].get("local.store.requests", 0):
+            written += sectors
+        else:
+            partly += sectors
     blocks = min(resident, -(-facts["blocks_total"] // int(card.multiprocessors)))
     held = blocks * math.prod(facts["block"]) * find_bytes(facts["ptx"], facts["kernel"])
     room = max(card.l1_kb * 1024 - blocks * facts["shared_bytes"], 0.0)
-    if not held or held <= room:
-        return LocalTraffic(0.0, 0.0, 0.0)
-    miss = 1 - room / held
-    scale = miss * facts["blocks_total"] / facts["blocks"]
-    return LocalTraffic(scale * loads, scale * stores, miss)
+    miss = 1 - room / held if held > room else 0.0
+    scale = facts["blocks_total"] / facts["blocks"]
+    return LocalTraffic(miss * scale * loads, scale * written, scale * partly, miss)

@@ -440,7 +440,7 @@ def add_memory(
     packets = traffic.lines * traffic.read / asked  # lines of which the L1 cache lacks a part
     read = max(traffic.read * SECTOR / rate, packets / card.l2_packets_per_clk)
     read += local.read * SECTOR / rate
-    stored, partly = 0.0, local.written
+    stored, partly = local.written, local.partly
     for row in facts["instructions"]:
         sectors = row["counters"].get("global.store.sectors", 0) * total / facts["blocks"]
         if (

@@ -8,7 +8,7 @@ import pytest
 
 import smemkit
 from smemkit import compile
-from smemkit.predict import model, reuse
+from smemkit.predict import local_memory, model, reuse
 from smemkit.predict.cards import QUANTITIES
 from smemkit.predict.planning import make_sparse
 
@@ -336,3 +336,25 @@ def test_clearing_memory_costs_less_than_a_launch():
     assert cleared.terms["launch"].amount == 2
     assert cleared.terms["launch"].time_ms == pytest.approx((card.launch_us + card.clear_us) / 1e3)
     assert card.clear_us < card.launch_us
+
+
+def test_local_memory_is_written_through():
+    card = smemkit.card("h200")
+    rows = [
+        {"counters": {"local.store.sectors": 32 * 8, "local.store.requests": 8}},
+        {"counters": {"local.store.sectors": 4 * 5, "local.store.requests": 5}},
+    ]
+    facts = {
+        "counters": {"local.load.sectors": 100},
+        "instructions": rows,
+        "ptx": ".entry f() { .local .align 4 .b8 depot[256]; ret; }",
+        "kernel": "f",
+        "block": (128, 1, 1),
+        "shared_bytes": 0,
+        "blocks": 2,
+        "blocks_total": 2 * 132,
+    }
+    few = local_memory.find_traffic(facts, card, 1)  # 32 KiB on each multiprocessor
+    assert few == (0.0, 132 * 20, 132 * 256, 0.0)
+    many = local_memory.find_traffic({**facts, "blocks_total": 16 * 132}, card, 16)  # 512 KiB
+    assert many == (0.5 * 8 * 132 * 100, 8 * 132 * 20, 8 * 132 * 256, 0.5)
