@@ -19,7 +19,7 @@ from . import local_memory
 from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
-from .phases import has_phases, is_late, is_watching, time_phases
+from .phases import find_phases, is_late, is_watching, time_phases
 from .ptx_counts import add_waits, count_classes
 from .reuse import SECTOR, Access, Traffic, collect_accesses, count_noted, find_traffic
 
@@ -611,8 +611,8 @@ def time_launch(
 
     starts = next(part.clocks for part in common if part.name == STARTS)
     rest = (total - rounds * full * multiprocessors) / min(multiprocessors, total)
-    phased = executed is not None and has_phases(facts)
-    in_step = phased and is_watching(facts)
+    phased = find_phases(facts) if executed is not None else None
+    in_step = phased is not None and is_watching(facts)
     alone = time_residents(demand, card, 1, 1).clocks if phased and (in_step or rounds < 2) else 0.0
 
     once = find_unrepeated(common, demand.traffic)
@@ -623,8 +623,8 @@ def time_launch(
             return 0.0
         read, written = share_memory(once if skip == REPEATED else common, demand.traffic, skip)
         known = 0.0 if skip == OWN else alone
-        behind = 1 if in_step else math.ceil(blocks)
-        return time_phases(known, read * blocks, written * blocks, behind)
+        pieces = math.ceil(blocks) if phased and phased.meet else math.inf
+        return time_phases(known, read * blocks, written * blocks, 1 if in_step else pieces)
 
     def run(skip: str = "", times: float = rounds, rest: float = rest) -> float:
         """Milliseconds of all rounds, as if the part that is skipped took no time."""

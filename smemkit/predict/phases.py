@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ WARP = 32
 MOST = 0.9  # of the sectors, which lie on one side of a line
 READ = ("global.load.sectors", "async.sectors")
 WRITTEN = ("global.store.sectors",)
+BARRIER = re.compile(r"(?:@\S+\s+)?bar(?:rier)?\.(?!warp|cluster)")
 # Loads by which blocks watch what others write; those of shared memory watch warps of their own.
 WATCHING = re.compile(r"ld\.(?:volatile|acquire|relaxed)(?![\w.:]*\bshared)")
 
@@ -28,17 +29,28 @@ def is_watching(facts: Mapping[str, Any]) -> bool:
     return any(WATCHING.search(row["ptx"]) for row in facts["instructions"])
 
 
-def has_phases(facts: Mapping[str, Any]) -> bool:
-    """Do the blocks of a launch read at once, but for little, and write at once behind it?"""
-    read = _find_line(facts["instructions"], READ, 1)
-    written = _find_line(facts["instructions"], WRITTEN, -1)
+class Phases(NamedTuple):
+    """How blocks read and write. meet: whether all warps of a block have read before one writes."""
+
+    meet: bool
+
+
+def find_phases(facts: Mapping[str, Any]) -> Phases | None:
+    """The phases of a launch whose blocks read at once, but for little, and then write; or None."""
+    rows = facts["instructions"]
+    read, written = _find_line(rows, READ, 1), _find_line(rows, WRITTEN, -1)
     if not read or not written or read >= written:
-        return False
+        return None
     warps = facts["blocks"] * -(-math.prod(facts["block"]) // WARP)
-    return all(
-        row["counters"].get("instructions.warp", 0) <= warps
-        for row in facts["instructions"]
+    often = (
+        row["counters"].get("instructions.warp", 0) > warps
+        for row in rows
         if row["ptx_line"] in (read, written)
+    )
+    if any(often):
+        return None
+    return Phases(
+        any(read < row["ptx_line"] < written and BARRIER.match(row["ptx"]) for row in rows)
     )
 
 
@@ -68,13 +80,14 @@ def _find_line(rows: Sequence[Mapping[str, Any]], names: Sequence[str], step: in
     return 0
 
 
-def time_phases(alone: float, read: float, written: float, blocks: int) -> float:
+def time_phases(alone: float, read: float, written: float, pieces: float) -> float:
     """Clocks in which a multiprocessor's blocks read and write, if none is written too early.
 
     alone: of one block that waits for nothing but latencies. read, written: of all its blocks,
-    while all multiprocessors work. The reads of one block come after those of the other.
+    while all multiprocessors work. pieces: that are read one after the other, each of which can be
+    written at once: blocks where their warps meet between, else single accesses.
 
     >>> time_phases(500.0, 600.0, 900.0, 2)
     1700.0
     """
-    return alone + read / blocks + max(written, read * (blocks - 1) / blocks)
+    return alone + read / pieces + max(written, read * (1 - 1 / pieces))

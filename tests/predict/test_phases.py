@@ -1,10 +1,12 @@
 """Launches that read everything before they write: what they take at least."""
 
+import math
+
 import numpy
 import pytest
 
 import smemkit
-from smemkit.predict.phases import has_phases, is_watching, time_phases
+from smemkit.predict.phases import find_phases, is_watching, time_phases
 
 
 def make_rows(*rows):
@@ -35,14 +37,25 @@ LOAD, STORE = "global.load.sectors", "global.store.sectors"
     ],
 )
 def test_phases_are_reads_and_then_writes(rows, expected):
-    assert has_phases(make_rows(*rows)) is expected
+    assert (find_phases(make_rows(*rows)) is not None) is expected
 
 
 def test_reads_of_one_block_hide_writes_of_another():
     # one block: everything in turn; many blocks: the longer of reads and writes decides
     assert time_phases(500, 600, 900, 1) == 500 + 600 + 900
     assert time_phases(500, 600, 900, 100) == pytest.approx(500 + 6 + 900)
-    assert time_phases(500, 900, 10, 3) == 500 + 900
+    assert time_phases(500, 900, 10, 3) == pytest.approx(500 + 900)
+    assert time_phases(500, 600, 900, math.inf) == 500 + 900
+
+
+@pytest.mark.parametrize(
+    ("ptx", "expected"),
+    [("bar.sync 0;", True), ("barrier.sync 1, 64;", True), ("bar.warp.sync 3;", False)],
+)
+def test_warps_meet_at_barriers_between(ptx, expected):
+    rows = make_rows((3, LOAD, 40, 1), (5, "barrier.count", 1, 1), (8, STORE, 40, 1))
+    rows["instructions"][1]["ptx"] = ptx
+    assert find_phases(rows).meet is expected
 
 
 def test_a_launch_of_one_round_takes_reads_and_writes_in_turn():
