@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { CELLS = SMK_SHADOW_CELLS, VALUE_BYTES_MAX = 32 };
+enum { CELLS = SMK_SHADOW_CELLS, VALUE_BYTES_MAX = 32, PADDED_BYTES = 8 };
 
 /* Reports ---------------------------------------------------------------------------------------- */
 
@@ -231,6 +231,27 @@ static void check_rows(smk_warp_access *access, unsigned lane, uint64_t cell, co
     }
 }
 
+/* Is an unwritten cell of a load padding, as of {char, double}, which are copied in pieces of 8 bytes? The first byte of
+ * such a piece has been written, by a thread of the block or before. */
+static bool is_padding(smk_warp_access *access, uint64_t cell)
+{
+    const smk_access_event *event = access->event;
+    const unsigned shift = access->shadow->shift, bytes = event->bytes / event->op[1].count;
+    if (event->kind != SMK_ACCESS_LOAD || event->used != NULL || bytes != PADDED_BYTES) {
+        return false;
+    }
+    const uint64_t piece = (cell << shift) / bytes * bytes, first = piece >> shift;
+    const smk_shadow_line *line = first == cell ? NULL : smk_shadow_find(access->shadow, first / CELLS);
+    const unsigned i = (unsigned)(first % CELLS);
+    if (line != NULL &&
+        (line->write_time[i] >= access->race->order.begin || line->atomic_time[i] >= access->race->order.begin)) {
+        return true;
+    }
+    const smk_allocation *allocation = access->space == SMK_SPACE_GLOBAL ? access->race->allocation : NULL;
+    return allocation != NULL && piece - allocation->address < allocation->bytes &&
+           smk_memory_view_is_initialized(allocation, piece - allocation->address, 1);
+}
+
 static void check_written(smk_warp_access *access, unsigned lane, uint64_t cell)
 {
     smk_race *race = access->race;
@@ -253,8 +274,16 @@ static void check_written(smk_warp_access *access, unsigned lane, uint64_t cell)
     } else if (smk_image_is_reserved(race->block->run->image, cell << access->shadow->shift)) {
         return;
     }
-    report_unwritten(access, lane);
-    access->reported_lanes |= bit;
+    if (is_padding(access, cell)) {
+        return;
+    }
+    const bool deferred = access->space == SMK_SPACE_SHARED && access->event->kind == SMK_ACCESS_LOAD &&
+                          smk_undefined_defer(race, access->warp, access->event, lane, access->address[lane],
+                                              cell << access->shadow->shift);
+    if (!deferred) {
+        report_unwritten(access, lane);
+        access->reported_lanes |= bit;
+    }
 }
 
 /* Accesses of a lane ----------------------------------------------------------------------------- */

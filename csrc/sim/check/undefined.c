@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "ptx/opcode.h"
+#include "sim/check/early_load.h"
 #include "sim/check/race.h"
 #include "sim/code/bits.h"
 #include "sim/exec/access.h"
@@ -20,37 +21,12 @@ static bool is_shuffle(const smk_instruction *in)
     return in->opcode == SMK_OPCODE_SHFL && smk_module_has(in, SMK_MODIFIER_SYNC);
 }
 
-static bool is_source(const smk_undefined_plan *plan, const smk_instruction *in)
+/* `index`: that of the instruction in its function. */
+static bool is_source(const smk_undefined_plan *plan, const smk_instruction *in, uint32_t function, uint32_t index)
 {
     bool load = in->opcode == SMK_OPCODE_LD && (in->space == SMK_SPACE_LOCAL || in->space == SMK_SPACE_GENERIC);
-    return is_shuffle(in) || (load && plan->local);
-}
-
-/* Does an undefined operand make the result undefined? Results of loads, calls and votes count as defined. */
-static bool carries(const smk_instruction *in)
-{
-    switch (smk_opcode_class(in)) {
-    case SMK_CLASS_ALU:
-    case SMK_CLASS_ADDRESS:
-        return true;
-    case SMK_CLASS_EXCHANGE:
-        return in->opcode == SMK_OPCODE_SHFL || in->opcode == SMK_OPCODE_REDUX || in->opcode == SMK_OPCODE_ELECT;
-    case SMK_CLASS_LOAD:
-    case SMK_CLASS_STORE:
-    case SMK_CLASS_ATOMIC:
-    case SMK_CLASS_COPY:
-    case SMK_CLASS_TEXTURE:
-    case SMK_CLASS_MATRIX:
-    case SMK_CLASS_BARRIER:
-    case SMK_CLASS_FENCE:
-    case SMK_CLASS_BRANCH:
-    case SMK_CLASS_CALL:
-    case SMK_CLASS_END:
-    case SMK_CLASS_PAUSE:
-    case SMK_CLASS_HINT:
-        break;
-    }
-    return false;
+    bool early = plan->early[function] != NULL && plan->early[function][index] != 0;
+    return is_shuffle(in) || early || (load && plan->local);
 }
 
 typedef struct looking {
@@ -70,18 +46,21 @@ static void look(void *context, uint32_t reg, bool writes)
     l->writes = l->writes || (writes && l->reached[reg] != 0);
 }
 
-static bool spread(const smk_undefined_plan *plan, const smk_function *f, uint8_t *reached)
+/* Where undefined values can be ---------------------------------------------------------------------- */
+
+static bool spread(const smk_undefined_plan *plan, uint32_t function, uint8_t *reached)
 {
+    const smk_function *f = &plan->module->functions[function];
     looking l = {.reached = reached, .changed = true};
     bool any = false;
     while (l.changed) {
         l.changed = false;
         for (uint32_t i = 0; i < f->instruction_count; i++) {
             const smk_instruction *in = &f->instructions[i];
-            bool source = is_source(plan, in);
+            bool source = is_source(plan, in, function, i);
             l.reads = l.marks = false;
             smk_register_layout_visit(in, look, &l);
-            l.marks = source || (carries(in) && l.reads);
+            l.marks = source || (smk_early_load_carries(in) && l.reads);
             if (l.marks) {
                 any = true;
                 smk_register_layout_visit(in, look, &l);
@@ -109,8 +88,9 @@ smk_status smk_undefined_plan_create(smk_undefined_plan *plan, const smk_module 
     plan->module = module;
     plan->local = plan->active = has_local(module);
     plan->reached = smk_heap_allocate((size_t)module->function_count + 1, sizeof *plan->reached);
+    plan->early = smk_heap_allocate((size_t)module->function_count + 1, sizeof *plan->early);
     plan->seen = smk_heap_allocate((size_t)module->function_count + 1, 1);
-    bool good = plan->reached != NULL && plan->seen != NULL;
+    bool good = plan->reached != NULL && plan->early != NULL && plan->seen != NULL;
     return good ? SMK_OK : smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
 }
 
@@ -121,13 +101,14 @@ static bool look_at_function(smk_undefined_plan *plan, uint32_t index)
     uint8_t *reached = smk_heap_allocate((size_t)f->register_count + 1, 1);
     plan->seen[index] = 1;
     plan->registers = f->register_count > plan->registers ? f->register_count : plan->registers;
-    if (reached != NULL && spread(plan, f, reached)) {
+    const bool looked = smk_early_load_find(f, &plan->early[index]);
+    if (reached != NULL && spread(plan, index, reached)) {
         plan->reached[index] = reached;
         plan->active = true;
     } else {
         smk_heap_free(reached);
     }
-    return reached != NULL;
+    return reached != NULL && looked;
 }
 
 void smk_undefined_plan_free(smk_undefined_plan *plan)
@@ -135,9 +116,13 @@ void smk_undefined_plan_free(smk_undefined_plan *plan)
     for (uint32_t i = 0; plan->reached != NULL && i < plan->module->function_count; i++) {
         smk_heap_free(plan->reached[i]);
     }
+    for (uint32_t i = 0; plan->early != NULL && i < plan->module->function_count; i++) {
+        smk_heap_free(plan->early[i]);
+    }
     smk_heap_free(plan->reached);
+    smk_heap_free(plan->early);
     smk_heap_free(plan->seen);
-    plan->reached = NULL;
+    plan->reached = plan->early = NULL;
 }
 
 /* The rows of operands that can decide a result: a, b, c of operands 1 to 3; of a shuffle also d, its mask. */
@@ -183,12 +168,13 @@ bool smk_undefined_emit(smk_undefined_plan *plan, smk_lowering *lowering)
         return smk_lower_fail(lowering, SMK_MEMORY, "no memory left to check what a kernel does");
     }
     uint8_t *reached = plan->reached[function];
+    const uint32_t index = (uint32_t)(in - plan->module->functions[function].instructions);
     looking l = {.reached = reached};
     if (reached == NULL) {
         return true;
     }
     smk_register_layout_visit(in, look, &l);
-    if (!l.reads && !l.writes && !is_source(plan, in)) {
+    if (!l.reads && !l.writes && !is_source(plan, in, function, index)) {
         return true;
     }
     if (!fill_rows(lowering, in, row, flip)) {
@@ -272,7 +258,7 @@ static void report(smk_race *race, const smk_warp *warp, const smk_operation *op
     char text[160] = "";
     smk_finding_event first = {.instruction_id = source->instruction_id,
                                .kind = shuffle ? SMK_FINDING_SYNC : SMK_ACCESS_LOAD,
-                               .space = shuffle ? SMK_SPACE_SHARED : SMK_SPACE_LOCAL,
+                               .space = shuffle || source->shared ? SMK_SPACE_SHARED : SMK_SPACE_LOCAL,
                                .address = shuffle ? 0 : source->address,
                                .bytes = shuffle || from == NULL ? 0 : smk_module_type_bits((smk_type)from->type) / 8,
                                .block = race->block->number,
@@ -285,6 +271,11 @@ static void report(smk_race *race, const smk_warp *warp, const smk_operation *op
         bool in = (source->mask >> source->from & 1) != 0;
         (void)snprintf(text, sizeof text, "lane %u takes the value of lane %u, which %s 0x%08x", source->lane,
                        source->from, in ? "has exited, with the mask" : "is not in the mask", source->mask);
+    }
+    if (source->shared) { /* as of a load that is the fault itself */
+        smk_finding_add(&race->launch->sink, SMK_FINDING_UNINITIALIZED, &first, NULL, race->block->number,
+                        race->sequence++, NULL);
+        return;
     }
     for (; lanes != 0; lanes &= lanes - 1) {
         second.thread = base + smk_bits_first(lanes);
@@ -464,33 +455,6 @@ static uint32_t compute(const smk_warp *warp, const smk_operation *op, const smk
     return lanes;
 }
 
-static bool decides(const smk_instruction *in)
-{
-    switch (smk_opcode_class(in)) {
-    case SMK_CLASS_LOAD:
-    case SMK_CLASS_STORE:
-    case SMK_CLASS_ATOMIC:
-    case SMK_CLASS_COPY:
-    case SMK_CLASS_TEXTURE:
-    case SMK_CLASS_BARRIER:
-    case SMK_CLASS_BRANCH:
-        return true;
-    case SMK_CLASS_MATRIX:
-        return smk_opcode_moves_matrices(in);
-    case SMK_CLASS_END:
-        return in->opcode != SMK_OPCODE_TRAP;
-    case SMK_CLASS_ALU:
-    case SMK_CLASS_ADDRESS:
-    case SMK_CLASS_EXCHANGE:
-    case SMK_CLASS_FENCE:
-    case SMK_CLASS_CALL:
-    case SMK_CLASS_PAUSE:
-    case SMK_CLASS_HINT:
-        break;
-    }
-    return false;
-}
-
 void smk_undefined_pass(smk_race *race, const smk_warp *warp, const smk_operation *op)
 {
     smk_undefined *u = &race->undefined;
@@ -502,7 +466,7 @@ void smk_undefined_pass(smk_race *race, const smk_warp *warp, const smk_operatio
     }
     uint32_t doubt = in->guarded ? value[in->guard].lanes & warp->active : 0;
     unsigned results = in->result_count;
-    if (decides(in)) {
+    if (smk_early_load_decides(in)) {
         if (doubt != 0) {
             report(race, warp, op, &value[in->guard], doubt);
         }
@@ -515,7 +479,7 @@ void smk_undefined_pass(smk_race *race, const smk_warp *warp, const smk_operatio
     } else if (is_shuffle(in)) {
         shuffle(race, warp, op, in, value, mask);
         return;
-    } else if (carries(in)) {
+    } else if (smk_early_load_carries(in)) {
         made.lanes = compute(warp, op, in, value, &made) & mask;
         if (made.lanes == 0 && doubt != 0) {
             made.source = value[in->guard].source;
@@ -610,4 +574,34 @@ void smk_undefined_access(smk_race *race, const smk_warp *warp, const smk_access
             put_register(&value[result->index], mask, &made);
         }
     }
+}
+
+/* Early loads --------------------------------------------------------------------------------------- */
+
+bool smk_undefined_defer(smk_race *race, const smk_warp *warp, const smk_access_event *event, unsigned lane,
+                         uint64_t start, uint64_t unwritten)
+{
+    smk_undefined *u = &race->undefined;
+    const smk_operation *op = event->op;
+    const uint8_t *early = u->plan->early[op->function];
+    if (early == NULL || early[op->instruction] == 0 || u->plan->reached[op->function] == NULL) {
+        return false;
+    }
+    smk_undefined_value *value = values_of(u, warp);
+    const smk_operand *operand = &instruction_of(u, op)->operands[0];
+    uint32_t count = operand->kind == SMK_OPERAND_LIST ? operand->count : 1;
+    uint64_t element = (unwritten < start ? 0 : unwritten - start) / (event->bytes / count);
+    const smk_operand *result =
+        operand->kind == SMK_OPERAND_LIST && element < count ? &operand->element[element] : operand;
+    if (value == NULL || result->kind != SMK_OPERAND_REGISTER) {
+        return value != NULL && result->kind != SMK_OPERAND_LIST; /* an element that goes nowhere */
+    }
+    const uint32_t id = smk_finding_instruction_id(&race->launch->ids, op->function, op->instruction);
+    smk_undefined_value *got = &value[result->index];
+    if (got->lanes == 0 || got->source.instruction_id != id) {
+        got->source = (smk_undefined_source){.instruction_id = id, .lane = lane, .address = start, .shared = true};
+        got->partial = false;
+    }
+    got->lanes |= UINT32_C(1) << lane;
+    return true;
 }

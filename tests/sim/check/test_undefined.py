@@ -142,6 +142,62 @@ def test_local_memory(body, found):
         assert finding.second.op == "store" and finding.count in (16, 32)
 
 
+# Nobody has written the bytes of `tile`, which a compiler reads before it looks at the condition.
+EARLY = "ld.shared.u32 %r4, [tile];"
+EARLY_PAIR = "st.shared.u32 [tile], 1; bar.warp.sync -1; ld.shared.v2.u32 {%r4, %r5}, [tile];"
+SHARED = {
+    EARLY: 1,
+    EARLY + STORE.format("%r4"): 1,
+    EARLY + "setp.ne.u32 %p4, %r2, 7; selp.b32 %r5, %r4, %r2, %p4;" + STORE.format("%r5"): 0,
+    EARLY + "setp.eq.u32 %p4, %r2, 7; selp.b32 %r5, %r4, %r2, %p4;" + STORE.format("%r5"): 1,
+    EARLY + "selp.b32 %r5, %r4, %r2, %p1;" + STORE.format("%r5"): 1,
+    EARLY + "selp.b32 %r5, %r4, %r2, %p1; @!%p1 " + STORE.format("%r5"): 0,
+    EARLY + "add.u32 %r6, %r4, 1; setp.ne.u32 %p4, %r2, 7;"
+    "selp.b32 %r5, %r2, %r6, !%p4;" + STORE.format("%r5"): 0,
+    EARLY + "setp.gt.u32 %p4, %r2, %r4; selp.b32 %r5, %r4, %r2, %p4;" + STORE.format("%r5"): 1,
+    "cvta.shared.u64 %rd4, tile; ld.u32 %r4, [%rd4]; setp.ne.u32 %p4, %r2, 7;"
+    "selp.b32 %r5, %r4, %r2, %p4;" + STORE.format("%r5"): 0,
+    EARLY_PAIR + "setp.ne.u32 %p4, %r2, 7; selp.b32 %r6, %r5, %r4, %p4;" + STORE.format("%r6"): 0,
+    EARLY_PAIR + "setp.eq.u32 %p4, %r2, 7; selp.b32 %r6, %r5, %r4, %p4;" + STORE.format("%r6"): 1,
+    "ld.volatile.shared.u32 %r4, [tile]; redux.sync.add.s32 %r5, %r4, -1; selp.b32 %r5, %r5, %r2,"
+    " %p1; @!%p1 " + STORE.format("%r5"): 0,
+}
+
+
+@pytest.mark.parametrize(("body", "found"), SHARED.items())
+def test_shared_memory(body, found):
+    """A load that a selection drops is none; one without a selection is found at once."""
+    report = check(body)
+    assert [finding.kind for finding in report.findings] == ["uninitialized"] * found
+    for finding in report.findings:
+        assert (finding.first.op, finding.first.space) == ("load", "shared")
+        assert finding.second is None and "that nobody has written (tile, byte" in finding.message
+
+
+PADDED = "@%p4 st.{0}.u8 [{1}], 1; @%p4 st.{0}.u64 [{1}+8], %rd1; bar.warp.sync -1;"
+
+
+@pytest.mark.parametrize(("space", "at"), [("shared", "tile"), ("global", "%rd1")])
+@pytest.mark.parametrize(
+    ("load", "found"),
+    [
+        ("ld.{0}.u64 %rd4, [{1}];", 0),
+        ("ld.{0}.v2.u64 {{%rd4, %rd5}}, [{1}];", 0),
+        ("ld.{0}.u32 %r4, [{1}+4];", 1),
+        ("ld.{0}.v2.u32 {{%r4, %r5}}, [{1}];", 1),
+        ("ld.{0}.v2.u64 {{%rd4, %rd5}}, [{1}+16];", 1),
+        ("ld.{0}.u64 %rd4, [{1}+16];", 1),
+    ],
+)
+def test_padding(space, at, load, found):
+    """Of {bool, long} a copy in pieces of 8 bytes reads bytes that no thread writes."""
+    body = "setp.eq.u32 %p4, %r1, 0;" + (PADDED + load).format(space, at)
+    module = smemkit.RawModule(PTX.replace("BODY", body), backend="sim")
+    out = smemkit.empty(64, np.uint32, backend="sim")
+    findings = module.get_function("k").check(1, 32, (out,), backend="sim").findings
+    assert [finding.kind for finding in findings] == ["uninitialized"] * found
+
+
 def test_local_memory_is_fresh_in_each_block():
     body = """
     mov.u32 %r4, %ctaid.x;
