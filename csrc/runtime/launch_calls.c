@@ -47,7 +47,7 @@ static smk_cuda launch(smk_work_launch *wanted, const void *function, smk_cuda_s
     wanted->kernel = smk_binaries_find_kernel(function, &code);
     if (wanted->kernel == NULL) {
         smk_outcome_say("a launch of a kernel that is not known here, as those are of a library with a CUDA runtime "
-                        "of its own that was stripped, or built with -rdc=true: build it with -cudart shared");
+                        "of its own that was stripped: build it with -cudart shared");
     }
     if (code == SMK_CUDA_Success) {
         const smk_work work = {.kind = SMK_WORK_KERNEL, .as.launch = *wanted};

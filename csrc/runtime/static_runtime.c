@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "runtime/address_map.h"
 #include "runtime/outcome.h"
+#include "runtime/watch.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -170,6 +171,17 @@ static void *find_runtime(const program_file *file)
     return dlopen(path, RTLD_NOW);
 }
 
+/* What counts the files of a program that the device linker has linked (nvcc -rdc=true) as they register their kernels,
+ * which all are registered with the last of. */
+static const char counter_start[] = "_ZZL26__cudaRegisterLinkedBinary", counter_end[] = "E3__i";
+
+static bool is_link_counter(const char *name)
+{
+    const size_t length = strlen(name), start = strlen(counter_start), end = strlen(counter_end);
+    return length > start + end && memcmp(name, counter_start, start) == 0 &&
+           memcmp(name + length - end, counter_end, end) == 0;
+}
+
 /* What registers the kernels of a file of CUDA C, and where it keeps what the runtime gave it for them; both by the
  * names that nvcc's output has for C++. */
 static const char registers_kernels[] = "_ZL24__sti____cudaRegisterAllv", handle_name[] = "_ZL20__cudaFatCubinHandle";
@@ -211,10 +223,31 @@ static void note_registrations(const program_file *file, uintptr_t base)
         }
     }
     for (size_t i = 0; i < count && ran; i++) {
-        if (strcmp(get_text(file, names, symbol[i].st_name), registers_kernels) == 0) {
+        const char *name = get_text(file, names, symbol[i].st_name);
+        if (strcmp(name, registers_kernels) == 0) {
             add_earlier(base + symbol[i].st_value);
+        } else if (is_link_counter(name)) {
+            *(int *)(base + symbol[i].st_value) = 0; // NOLINT(performance-no-int-to-ptr)
         }
     }
+}
+
+/* Has a library a runtime of its own and no symbols by which its functions could be found? One that takes the functions
+ * of a runtime from elsewhere names them in its table for the loader. */
+static bool is_stripped(const program_file *file)
+{
+    const ElfW(Shdr) *symbols = find_section(file, ".dynsym", SHT_DYNSYM);
+    const ElfW(Shdr) *names = find_section(file, ".dynstr", SHT_STRTAB);
+    if (find_section(file, ".nv_fatbin", SHT_PROGBITS) == NULL || find_section(file, ".symtab", SHT_SYMTAB) != NULL) {
+        return false;
+    }
+    for (size_t i = 0; symbols != NULL && names != NULL && i < symbols->sh_size / sizeof(ElfW(Sym)); i++) {
+        const ElfW(Sym) *symbol = (const ElfW(Sym) *)(const void *)(file->bytes + symbols->sh_offset) + i;
+        if (strcmp(get_text(file, names, symbol->st_name), "__cudaRegisterFatBinary") == 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Reads a file of the program and leads the runtime in it. */
@@ -229,7 +262,11 @@ static void lead_file(const char *path, uintptr_t base)
         void *bytes = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (bytes != MAP_FAILED) {
             program_file file = {.bytes = bytes, .size = (size_t)facts.st_size};
-            void *library = read_header(&file) ? find_runtime(&file) : NULL;
+            const bool readable = read_header(&file);
+            void *library = readable ? find_runtime(&file) : NULL;
+            if (readable && is_stripped(&file)) {
+                smk_watch_add_stripped(path);
+            }
             if (library != NULL) {
                 note_registrations(&file, base);
                 lead_functions(&file, base, library);

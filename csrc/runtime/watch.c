@@ -169,6 +169,19 @@ void smk_watch_add_missing(const char *function)
     (void)pthread_mutex_unlock(&lock);
 }
 
+void smk_watch_add_stripped(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    (void)pthread_mutex_lock(&lock);
+    if (open_report() != NULL) {
+        (void)fputs("{\"event\": \"stripped\"", file);
+        write_text("name", slash == NULL ? path : slash + 1);
+        (void)fputs("}\n", file);
+        (void)fflush(file);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
 static void write_counts(const kernel_counts *counts)
 {
     (void)fputs("{\"event\": \"counts\"", file);

@@ -19,4 +19,7 @@ void smk_watch_add_counts(const char *kernel, const smk_count_result *result);
 /* Notes a function of the runtime that is not there. */
 void smk_watch_add_missing(const char *function);
 
+/* Notes a library whose CUDA runtime cannot be replaced, because it has no symbols. */
+void smk_watch_add_stripped(const char *path);
+
 #endif

@@ -216,6 +216,7 @@ def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any
         ],
         "missing": sorted({event["function"] for event in events if event["event"] == "missing"}),
         "libraries": sorted({event["name"] for event in events if event["event"] == "library"}),
+        "stripped": sorted({event["name"] for event in events if event["event"] == "stripped"}),
     }
 
 
@@ -301,6 +302,13 @@ def write_text(report: dict[str, Any]) -> list[str]:
         lines += wrap(
             f"smemkit run: the program has loaded {', '.join(report['libraries'])}. The kernels of "
             "these libraries are machine code, which only a GPU executes, so their calls fail here",
+            0,
+        )
+    stripped = [name for name in report["stripped"] if name not in report["libraries"]]
+    if stripped and report["status"] != 0:
+        lines += wrap(
+            f"smemkit run: {', '.join(stripped)} has a CUDA runtime and no symbols, so nothing can "
+            "stand in for it: build it with nvcc -cudart shared, or do not strip it",
             0,
         )
     return lines

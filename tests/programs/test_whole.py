@@ -216,10 +216,41 @@ int main(void)
 """
 
 
+STRIPPED = """__asm__(".section .nv_fatbin, \\"a\\"\\n.quad 0\\n.text\\n");
+REGISTERS
+int count_wrong(void) { return CODE; }
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+@pytest.mark.parametrize(
+    ("code", "registers", "named"),
+    [
+        (3, "", True),
+        (0, "", False),
+        (3, "extern int __cudaRegisterFatBinary(void); int r(void) { return REG(); }", False),
+    ],
+)
+def test_libraries_without_symbols_are_named(tmp_path, code, registers, named):
+    """Where the program fails, and the runtime is their own."""
+    text = STRIPPED.replace("CODE", str(code)).replace("REGISTERS", registers)
+    (tmp_path / "own.c").write_text(text.replace("REG()", "__cudaRegisterFatBinary()"))
+    (tmp_path / "linked.c").write_text(LINKED)
+    for command in (
+        ["cc", "-s", "-shared", "-fPIC", "own.c", "-o", "libown.so"],
+        ["cc", "linked.c", "-L.", "-lown", "-Wl,-rpath,$ORIGIN", "-o", "linked"],
+    ):
+        flags = ["-Wl,--allow-shlib-undefined"] if command[-1] == "linked" else []
+        subprocess.run([*command, *flags], cwd=tmp_path, check=True, timeout=100)
+    done = run("./linked", folder=tmp_path, status=code)
+    assert ("libown.so has a CUDA runtime and no symbols" in done.stderr) == named
+
+
 @needs_nvcc
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_libraries_with_a_runtime_of_their_own(tmp_path, request):
+@pytest.mark.parametrize("flags", [(), ("-rdc=true",)])
+def test_libraries_with_a_runtime_of_their_own(tmp_path, request, flags):
     """Linked to a program, and loaded when it runs, by a path that is relative."""
     if not request.config.getoption("--programs"):
         pytest.skip("takes seconds to compile: --programs runs it")
@@ -230,7 +261,7 @@ def test_libraries_with_a_runtime_of_their_own(tmp_path, request):
         ["cc", "linked.c", "-L.", "-lown", "-Wl,-rpath,$ORIGIN", "-o", "linked"],
         ["cc", "loaded.c", "-ldl", "-o", "loaded"],
     ]
-    commands[0][1:1] = ["-gencode", "arch=compute_75,code=compute_75"]
+    commands[0][1:1] = ["-gencode", "arch=compute_75,code=compute_75", *flags]
     (tmp_path / "linked.c").write_text(LINKED)
     (tmp_path / "loaded.c").write_text(LOADED)
     for command in commands:
