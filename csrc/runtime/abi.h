@@ -42,6 +42,24 @@ typedef struct smk_cuda_position {
     size_t x, y, z;
 } smk_cuda_position;
 
+/* Where memory is or shall be: a device by its number, or the host. */
+typedef struct smk_cuda_location {
+    int type, number;
+} smk_cuda_location;
+
+enum {
+    SMK_LOCATION_NONE,
+    SMK_LOCATION_DEVICE,
+    SMK_LOCATION_HOST,
+    SMK_LOCATION_HOST_NODE, /* the part of the host of that number */
+    SMK_LOCATION_HOST_NEAREST
+};
+
+/* A handle of memory or of an event for other processes. */
+typedef struct smk_cuda_ipc_handle {
+    char bytes[64];
+} smk_cuda_ipc_handle;
+
 typedef struct smk_cuda_copy3d {
     struct smk_cuda_array *source_array;
     smk_cuda_position source_position;

@@ -5,11 +5,11 @@
 #include "runtime/card.h"
 #include "runtime/copy.h"
 #include "runtime/outcome.h"
+#include "runtime/ranges.h"
 #include "runtime/session.h"
 #include "runtime/stream.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 
 /* Memory of the host that kernels may reach. */
 typedef struct host_allocation {
@@ -91,6 +91,7 @@ smk_cuda smk_allocations_free(void *address)
         smk_outcome_say("free of %p: %s", address, error.message);
         return SMK_CUDA_ErrorInvalidValue;
     }
+    smk_ranges_forget(address);
     (void)pthread_mutex_lock(&lock);
     smk_heap_free(smk_address_map_remove(&shared, address));
     (void)pthread_mutex_unlock(&lock);
@@ -145,6 +146,17 @@ static const host_allocation *find_shared(const void *address)
         (void)pthread_mutex_unlock(&lock);
     }
     return found;
+}
+
+bool smk_allocations_find_managed(const void *address, uint64_t *start, size_t *bytes)
+{
+    const host_allocation *found = find_shared(address);
+    if (found == NULL || found->use != SMK_ALLOCATION_MANAGED) {
+        return false;
+    }
+    *start = number_of(found->host);
+    *bytes = found->bytes;
+    return true;
 }
 
 /* Exported ----------------------------------------------------------------------------------------------- */
@@ -306,28 +318,3 @@ SMK_EXPORT smk_cuda cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
     *free_bytes = used < most ? (size_t)(most - used) : 0;
     return smk_outcome_begin();
 }
-
-/* Managed memory is in one place, which the host and kernels reach: advice and prefetching have nothing to do. Both take
- * a location by value, as CUDA 13 passes it. */
-typedef struct memory_location {
-    int type, number;
-} memory_location;
-
-SMK_EXPORT smk_cuda cudaMemPrefetchAsync(const void *address, size_t bytes, memory_location where, unsigned flags,
-                                         smk_cuda_stream_handle stream)
-{
-    (void)bytes, (void)where, (void)flags, (void)stream;
-    const smk_cuda code = find_shared(address) == NULL ? SMK_CUDA_ErrorInvalidValue : smk_outcome_begin();
-    return smk_outcome_return(code);
-}
-SMK_EXPORT_AS(cudaMemPrefetchAsync_ptsz, cudaMemPrefetchAsync);
-SMK_EXPORT_AS(cudaMemPrefetchAsync_v2, cudaMemPrefetchAsync); /* CUDA 12 has both, as it has others with a number */
-SMK_EXPORT_AS(cudaMemPrefetchAsync_v2_ptsz, cudaMemPrefetchAsync);
-
-SMK_EXPORT smk_cuda cudaMemAdvise(const void *address, size_t bytes, int advice, memory_location where)
-{
-    (void)bytes, (void)advice, (void)where;
-    const smk_cuda code = find_shared(address) == NULL ? SMK_CUDA_ErrorInvalidValue : smk_outcome_begin();
-    return smk_outcome_return(code);
-}
-SMK_EXPORT_AS(cudaMemAdvise_v2, cudaMemAdvise);

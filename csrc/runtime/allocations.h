@@ -4,6 +4,8 @@
 
 #include "runtime/abi.h"
 
+#include <stdbool.h>
+
 typedef enum smk_allocation_use {
     SMK_ALLOCATION_MANAGED,
     SMK_ALLOCATION_PINNED,
@@ -18,6 +20,9 @@ smk_cuda smk_allocations_renew(void *address, size_t bytes);
 
 /* Frees any allocation of the program. */
 smk_cuda smk_allocations_free(void *address);
+
+/* The managed memory that holds an address; false where there is none. */
+bool smk_allocations_find_managed(const void *address, uint64_t *start, size_t *bytes);
 
 /* The bytes in use on the device. */
 size_t smk_allocations_used(void);

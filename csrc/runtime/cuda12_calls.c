@@ -31,20 +31,14 @@ SMK_EXPORT smk_cuda cudaPointerGetAttributes(smk_cuda12_pointer_facts *facts, co
 }
 
 /* A device by its number becomes a location, which says what it is: CUDA 12 calls the host -1. */
-typedef struct memory_location {
-    int type, number;
-} memory_location;
-
-enum { LOCATION_DEVICE = 1, LOCATION_HOST = 2 };
-
-static memory_location locate(int device)
+static smk_cuda_location locate(int device)
 {
-    return device < 0 ? (memory_location){LOCATION_HOST, 0} : (memory_location){LOCATION_DEVICE, device};
+    return device < 0 ? (smk_cuda_location){SMK_LOCATION_HOST, 0} : (smk_cuda_location){SMK_LOCATION_DEVICE, device};
 }
 
-extern smk_cuda cudaMemPrefetchAsync_v2(const void *address, size_t bytes, memory_location where, unsigned flags,
+extern smk_cuda cudaMemPrefetchAsync_v2(const void *address, size_t bytes, smk_cuda_location where, unsigned flags,
                                         smk_cuda_stream_handle stream);
-extern smk_cuda cudaMemAdvise_v2(const void *address, size_t bytes, int advice, memory_location where);
+extern smk_cuda cudaMemAdvise_v2(const void *address, size_t bytes, int advice, smk_cuda_location where);
 
 SMK_EXPORT smk_cuda cudaMemPrefetchAsync(const void *address, size_t bytes, int device, smk_cuda_stream_handle stream)
 {
@@ -56,6 +50,37 @@ SMK_EXPORT smk_cuda cudaMemAdvise(const void *address, size_t bytes, int advice,
 {
     return cudaMemAdvise_v2(address, bytes, advice, locate(device));
 }
+
+SMK_CUDA12_NEWER(copy_newer_batch, cudaMemcpyBatchAsync);
+SMK_CUDA12_NEWER(copy_newer_volumes, cudaMemcpy3DBatchAsync);
+extern smk_cuda copy_newer_batch(void *const *targets, const void *const *sources, const size_t *sizes, size_t count,
+                                 const void *choices, const size_t *firsts, size_t choice_count,
+                                 smk_cuda_stream_handle stream);
+extern smk_cuda copy_newer_volumes(size_t count, const void *volumes, uint64_t flags, smk_cuda_stream_handle stream);
+
+/* Which copy of a batch failed is not known: all are looked at before the first is made. */
+SMK_EXPORT smk_cuda cudaMemcpyBatchAsync(void *const *targets, const void *const *sources, const size_t *sizes,
+                                         size_t count, const void *choices, const size_t *firsts, size_t choice_count,
+                                         size_t *failed, smk_cuda_stream_handle stream)
+{
+    const smk_cuda code = copy_newer_batch(targets, sources, sizes, count, choices, firsts, choice_count, stream);
+    if (code != SMK_CUDA_Success && failed != NULL) {
+        *failed = SIZE_MAX;
+    }
+    return code;
+}
+SMK_EXPORT_AS(cudaMemcpyBatchAsync_ptsz, cudaMemcpyBatchAsync);
+
+SMK_EXPORT smk_cuda cudaMemcpy3DBatchAsync(size_t count, const void *volumes, size_t *failed, uint64_t flags,
+                                           smk_cuda_stream_handle stream)
+{
+    const smk_cuda code = copy_newer_volumes(count, volumes, flags, stream);
+    if (code != SMK_CUDA_Success && failed != NULL) {
+        *failed = SIZE_MAX;
+    }
+    return code;
+}
+SMK_EXPORT_AS(cudaMemcpy3DBatchAsync_ptsz, cudaMemcpy3DBatchAsync);
 
 /* Textures and surfaces ------------------------------------------------------------------------------------- */
 

@@ -28,6 +28,10 @@ static const entry_version versions[] = {
     {"cuDeviceGetUuid", 0, "cuDeviceGetUuid"},
     {"cuEventElapsedTime", 12080, "cuEventElapsedTime_v2"},
     {"cuEventElapsedTime", 0, "cuEventElapsedTime"},
+    {"cuMemAdvise", 12020, "cuMemAdvise_v2"},
+    {"cuMemAdvise", 0, "cuMemAdvise"},
+    {"cuMemPrefetchAsync", 12020, "cuMemPrefetchAsync_v2"},
+    {"cuMemPrefetchAsync", 0, "cuMemPrefetchAsync"},
     {"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
     {"cuGetProcAddress", 0, "cuGetProcAddress"},
 };

@@ -24,6 +24,9 @@ enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2 };
 
 extern smk_cuda cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height);
 extern smk_cuda cudaPointerGetAttributes(smk_cuda_pointer_facts *facts, const void *address);
+extern smk_cuda cudaMemAdvise(const void *address, size_t bytes, int advice, smk_cuda_location where);
+extern smk_cuda cudaMemPrefetchAsync(const void *address, size_t bytes, smk_cuda_location where, unsigned flags,
+                                     smk_cuda_stream_handle stream);
 extern smk_cuda cuDevicePrimaryCtxRetain(void **context, int device);
 
 /* The driver refuses what the runtime gives no memory for. */
@@ -119,6 +122,22 @@ SMK_EXPORT smk_cuda cuPointerGetAttributes(unsigned count, const int *attributes
         (void)cuPointerGetAttribute(values[i], attributes[i], address);
     }
     return SMK_CUDA_Success;
+}
+
+/* A device by its number becomes a location, which says what it is: the host was -1. */
+static smk_cuda_location locate(int device)
+{
+    return (smk_cuda_location){device < 0 ? SMK_LOCATION_HOST : SMK_LOCATION_DEVICE, device < 0 ? 0 : device};
+}
+
+SMK_EXPORT smk_cuda cuMemAdvise(const void *address, size_t bytes, int advice, int device)
+{
+    return smk_driver_code(cudaMemAdvise(address, bytes, advice, locate(device)));
+}
+
+SMK_EXPORT smk_cuda cuMemPrefetchAsync(const void *address, size_t bytes, int device, smk_cuda_stream_handle stream)
+{
+    return smk_driver_code(cudaMemPrefetchAsync(address, bytes, locate(device), 0, stream));
 }
 
 /* Copies -------------------------------------------------------------------------------------------------- */

@@ -14,7 +14,24 @@
 typedef struct memory_pool {
     uint64_t used, used_high, threshold;
     int reuse[3]; /* switches that change nothing here */
+    int handles;  /* kinds of handles that share it with other processes */
 } memory_pool;
+
+/* What a program asks of a pool. */
+typedef struct pool_properties {
+    int type, handles;
+    smk_cuda_location where;
+    void *security;
+    size_t most;
+    unsigned short use;
+    unsigned char reserved[54];
+} pool_properties;
+
+/* Who may reach the memory of a pool. */
+typedef struct pool_access {
+    smk_cuda_location where;
+    int rights;
+} pool_access;
 
 /* Memory of a pool. */
 typedef struct pool_memory {
@@ -22,6 +39,7 @@ typedef struct pool_memory {
     size_t bytes;
 } pool_memory;
 
+enum { TYPE_PINNED = 1, RIGHTS_NONE = 0, RIGHTS_BOTH = 3 };
 enum { REUSE_FIRST = 1, REUSE_LAST = 3, THRESHOLD = 4, RESERVED = 5, RESERVED_HIGH = 6, USED = 7, USED_HIGH = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -34,6 +52,9 @@ static smk_cuda allocate(void **address, size_t bytes, memory_pool *pool, smk_cu
     const smk_cuda_stream *found = smk_stream_find(stream);
     if (found == NULL) {
         return SMK_CUDA_ErrorInvalidResourceHandle;
+    }
+    if (address == NULL || pool == NULL) {
+        return SMK_CUDA_ErrorInvalidValue;
     }
     smk_cuda code = smk_outcome_begin();
     if (code == SMK_CUDA_Success && found->capture != NULL) {
@@ -108,42 +129,82 @@ SMK_EXPORT smk_cuda cudaDeviceSetGraphMemAttribute(int device, int attribute, co
     return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
 }
 
+/* The pool of a place, which is the device: all memory that streams allocate is there. */
+static smk_cuda find_pool(memory_pool **pool, const smk_cuda_location *where, int type, memory_pool *found)
+{
+    if (pool == NULL || where == NULL) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
+    if (where->type == SMK_LOCATION_DEVICE && where->number != 0) {
+        return SMK_CUDA_ErrorInvalidDevice;
+    }
+    if (where->type != SMK_LOCATION_DEVICE || type != TYPE_PINNED) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
+    *pool = found;
+    return SMK_CUDA_Success;
+}
+
+SMK_EXPORT smk_cuda cudaMemGetDefaultMemPool(memory_pool **pool, const smk_cuda_location *where, int type)
+{
+    return smk_outcome_return(find_pool(pool, where, type, &standard));
+}
+
+SMK_EXPORT smk_cuda cudaMemGetMemPool(memory_pool **pool, const smk_cuda_location *where, int type)
+{
+    return smk_outcome_return(find_pool(pool, where, type, present));
+}
+
+SMK_EXPORT smk_cuda cudaMemSetMemPool(const smk_cuda_location *where, int type, memory_pool *pool)
+{
+    memory_pool *chosen = NULL;
+    const smk_cuda code = pool == NULL ? SMK_CUDA_ErrorInvalidValue : find_pool(&chosen, where, type, pool);
+    present = code == SMK_CUDA_Success ? chosen : present;
+    return smk_outcome_return(code);
+}
+
 SMK_EXPORT smk_cuda cudaDeviceGetDefaultMemPool(memory_pool **pool, int device)
 {
-    *pool = &standard;
-    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+    return cudaMemGetDefaultMemPool(pool, &(smk_cuda_location){SMK_LOCATION_DEVICE, device}, TYPE_PINNED);
 }
 
 SMK_EXPORT smk_cuda cudaDeviceGetMemPool(memory_pool **pool, int device)
 {
-    *pool = present;
-    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+    return cudaMemGetMemPool(pool, &(smk_cuda_location){SMK_LOCATION_DEVICE, device}, TYPE_PINNED);
 }
 
 SMK_EXPORT smk_cuda cudaDeviceSetMemPool(int device, memory_pool *pool)
 {
-    present = pool;
-    return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
+    return cudaMemSetMemPool(&(smk_cuda_location){SMK_LOCATION_DEVICE, device}, TYPE_PINNED, pool);
 }
 
-SMK_EXPORT smk_cuda cudaMemPoolCreate(memory_pool **pool, const void *properties)
+SMK_EXPORT smk_cuda cudaMemPoolCreate(memory_pool **pool, const pool_properties *properties)
 {
-    (void)properties;
-    *pool = smk_heap_allocate(1, sizeof **pool);
-    return smk_outcome_return(*pool == NULL ? SMK_CUDA_ErrorMemoryAllocation : SMK_CUDA_Success);
+    memory_pool *made = NULL;
+    smk_cuda code =
+        properties == NULL ? SMK_CUDA_ErrorInvalidValue : find_pool(pool, &properties->where, properties->type, NULL);
+    if (code == SMK_CUDA_Success) {
+        made = smk_heap_allocate(1, sizeof *made);
+        code = made == NULL ? SMK_CUDA_ErrorMemoryAllocation : smk_outcome_begin();
+    }
+    if (made != NULL) {
+        *made = (memory_pool){.reuse = {1, 1, 1}, .handles = properties->handles};
+        *pool = made;
+    }
+    return smk_outcome_return(code);
 }
 
 /* Memory of the pool may outlive it. */
 SMK_EXPORT smk_cuda cudaMemPoolDestroy(memory_pool *pool)
 {
     present = present == pool ? &standard : present;
-    return smk_outcome_return(pool == &standard ? SMK_CUDA_ErrorInvalidValue : SMK_CUDA_Success);
+    return smk_outcome_return(pool == &standard || pool == NULL ? SMK_CUDA_ErrorInvalidValue : SMK_CUDA_Success);
 }
 
 SMK_EXPORT smk_cuda cudaMemPoolTrimTo(memory_pool *pool, size_t bytes)
 {
-    (void)pool, (void)bytes;
-    return smk_outcome_begin();
+    (void)bytes;
+    return pool == NULL ? smk_outcome_return(SMK_CUDA_ErrorInvalidValue) : smk_outcome_begin();
 }
 
 SMK_EXPORT smk_cuda cudaMemPoolSetAttribute(memory_pool *pool, int attribute, const void *value)
@@ -177,8 +238,26 @@ SMK_EXPORT smk_cuda cudaMemPoolGetAttribute(memory_pool *pool, int attribute, vo
     return SMK_CUDA_Success;
 }
 
-SMK_EXPORT smk_cuda cudaMemPoolSetAccess(memory_pool *pool, const void *accesses, size_t count)
+/* The device that a pool is of reaches its memory always; there is no other that could. */
+SMK_EXPORT smk_cuda cudaMemPoolSetAccess(memory_pool *pool, const pool_access *accesses, size_t count)
 {
-    (void)pool, (void)accesses, (void)count;
-    return smk_outcome_begin();
+    smk_cuda code = pool == NULL || (accesses == NULL && count > 0) ? SMK_CUDA_ErrorInvalidValue : smk_outcome_begin();
+    for (size_t i = 0; i < count && code == SMK_CUDA_Success; i++) {
+        memory_pool *found = NULL;
+        code = find_pool(&found, &accesses[i].where, TYPE_PINNED, pool);
+        code = code == SMK_CUDA_Success && accesses[i].rights != RIGHTS_BOTH ? SMK_CUDA_ErrorInvalidValue : code;
+    }
+    return smk_outcome_return(code);
+}
+
+SMK_EXPORT smk_cuda cudaMemPoolGetAccess(int *rights, const memory_pool *pool, const smk_cuda_location *where)
+{
+    if (rights == NULL || pool == NULL || where == NULL) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    if (where->type == SMK_LOCATION_DEVICE && where->number != 0) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidDevice);
+    }
+    *rights = where->type == SMK_LOCATION_DEVICE ? RIGHTS_BOTH : RIGHTS_NONE;
+    return smk_outcome_return(SMK_CUDA_Success);
 }

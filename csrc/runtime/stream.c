@@ -19,6 +19,9 @@ typedef struct smk_cuda_event {
 
 enum {
     DISABLE_TIMING = 2,
+    INTERPROCESS = 4,
+    EVENT_FLAGS = 7,
+    PRIORITY_GREATEST = -5,
     LEGACY = 1,
     PER_THREAD = 2,
     CAPTURE_NONE = 0,
@@ -137,6 +140,16 @@ smk_cuda smk_stream_wait_all(void)
     return SMK_CUDA_Success;
 }
 
+int smk_stream_clamp_priority(int asked)
+{
+    return asked < PRIORITY_GREATEST ? PRIORITY_GREATEST : asked > 0 ? 0 : asked;
+}
+
+bool smk_stream_is_shared(smk_cuda_event_handle event)
+{
+    return (event->flags & INTERPROCESS) != 0;
+}
+
 /* Streams ------------------------------------------------------------------------------------------------ */
 
 SMK_EXPORT smk_cuda cudaStreamCreateWithPriority(smk_cuda_stream_handle *stream, unsigned flags, int priority)
@@ -146,7 +159,7 @@ SMK_EXPORT smk_cuda cudaStreamCreateWithPriority(smk_cuda_stream_handle *stream,
         return smk_outcome_return(SMK_CUDA_ErrorMemoryAllocation);
     }
     made->flags = flags;
-    made->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    made->priority = smk_stream_clamp_priority(priority);
     (void)pthread_mutex_lock(&lock);
     made->number = ++numbers;
     made->next = streams;
@@ -231,27 +244,13 @@ SMK_EXPORT smk_cuda cudaStreamGetDevice(smk_cuda_stream_handle stream, int *devi
 }
 SMK_EXPORT_AS(cudaStreamGetDevice_ptsz, cudaStreamGetDevice);
 
-/* All work has ended when it is submitted: memory is attached to every stream at any time, and attributes are hints. */
+/* All work has ended when it is submitted: memory is attached to every stream at any time. */
 SMK_EXPORT smk_cuda cudaStreamAttachMemAsync(smk_cuda_stream_handle stream, void *address, size_t bytes, unsigned flags)
 {
     (void)stream, (void)address, (void)bytes, (void)flags;
     return smk_outcome_begin();
 }
 SMK_EXPORT_AS(cudaStreamAttachMemAsync_ptsz, cudaStreamAttachMemAsync);
-
-SMK_EXPORT smk_cuda cudaStreamSetAttribute(smk_cuda_stream_handle stream, int attribute, const void *value)
-{
-    (void)stream, (void)attribute, (void)value;
-    return smk_outcome_begin();
-}
-SMK_EXPORT_AS(cudaStreamSetAttribute_ptsz, cudaStreamSetAttribute);
-
-SMK_EXPORT smk_cuda cudaStreamCopyAttributes(smk_cuda_stream_handle to, smk_cuda_stream_handle from)
-{
-    (void)to, (void)from;
-    return smk_outcome_begin();
-}
-SMK_EXPORT_AS(cudaStreamCopyAttributes_ptsz, cudaStreamCopyAttributes);
 
 SMK_EXPORT smk_cuda cudaLaunchHostFunc(smk_cuda_stream_handle stream, void (*function)(void *), void *context)
 {
@@ -276,6 +275,10 @@ SMK_EXPORT_AS(cudaStreamAddCallback_ptsz, cudaStreamAddCallback);
 
 SMK_EXPORT smk_cuda cudaEventCreateWithFlags(smk_cuda_event_handle *event, unsigned flags)
 {
+    if (event == NULL || (flags & ~(unsigned)EVENT_FLAGS) != 0 ||
+        (flags & (INTERPROCESS | DISABLE_TIMING)) == INTERPROCESS) { /* an event that is shared has no time */
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
     smk_cuda_event *made = smk_heap_allocate(1, sizeof *made);
     if (made == NULL) {
         return smk_outcome_return(SMK_CUDA_ErrorMemoryAllocation);

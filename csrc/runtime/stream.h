@@ -13,9 +13,24 @@ typedef struct smk_stream_capture {
     bool invalid;
 } smk_stream_capture;
 
+/* What a program sets of a stream beside its priority, and asks for again: hints, which change nothing here. */
+typedef struct smk_stream_hints {
+    struct {
+        void *address;
+        size_t bytes;
+        float ratio; /* of the accesses to it that are treated as hits */
+        int hit, miss;
+    } window;    /* of memory that shall stay in L2 */
+    int waiting; /* how the host waits; 0: as it chooses */
+    int domain;  /* of fences */
+    bool has_domains;
+    unsigned char domains[2];
+} smk_stream_hints;
+
 typedef struct smk_cuda_stream {
     unsigned flags;
     int priority;
+    smk_stream_hints hints;
     uint64_t number;
     smk_stream_capture *capture; /* NULL: it runs its work */
     smk_node_list last;          /* of a capture: nodes that the next one depends on */
@@ -42,6 +57,12 @@ smk_cuda smk_stream_wait_all(void);
 
 /* The stream of a handle: that of a thread or of the device for 0, 1 and 2. NULL: it is none. */
 smk_cuda_stream *smk_stream_find(smk_cuda_stream_handle handle);
+
+/* The priority that a stream has where a program asks for one. */
+int smk_stream_clamp_priority(int asked);
+
+/* Was an event made to be shared with other processes? */
+bool smk_stream_is_shared(smk_cuda_event_handle event);
 
 /* Records an event: notes the time. */
 smk_cuda smk_stream_record(smk_cuda_event_handle event);

@@ -1,4 +1,4 @@
-"""Programs that call the CUDA driver, and the libraries for Python that do."""
+"""Programs that call the CUDA driver or runtime by name, and the libraries for Python that do."""
 
 import json
 import subprocess
@@ -26,6 +26,12 @@ def run(*words):
 def test_a_script_that_calls_the_driver():
     done = run(sys.executable, SCRIPT)
     assert done.returncode == 0 and done.stdout == "right\n", done.stdout + done.stderr
+
+
+def test_a_script_that_calls_the_runtime():
+    done = run(sys.executable, SCRIPT.with_name("runtime_script.py"))
+    assert done.returncode == 0 and done.stdout == "right\n", done.stdout + done.stderr
+    assert done.stderr == ""
 
 
 def test_a_fault_of_a_script_is_found(tmp_path):
