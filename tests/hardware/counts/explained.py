@@ -125,6 +125,7 @@ EXPLAINED = {
     ("gemm_warp_tiled_float64", "async.wavefronts"): GUARDED,
     ("gemm_dmma_float64", "async.sectors"): GUARDED,
     ("gemm_dmma_joint_float64", "async.sectors"): GUARDED,
+    ("gemm_dmma_flat_float64", "async.sectors"): GUARDED,
     ("gemm_dmma_square_float64", "async.sectors"): GUARDED,
     ("gemm_dmma_wide_float64", "async.sectors"): GUARDED,
     ("gemm_dmma_large_float64", "async.sectors"): GUARDED,
