@@ -98,7 +98,7 @@ smk_cuda smk_allocations_free(void *address)
     return SMK_CUDA_Success;
 }
 
-static smk_cuda create_shared(size_t bytes, smk_allocation_use use, unsigned flags, void **address)
+smk_cuda smk_allocations_create_shared(size_t bytes, smk_allocation_use use, unsigned flags, void **address)
 {
     uint64_t made = 0;
     smk_error error;
@@ -194,15 +194,17 @@ SMK_EXPORT smk_cuda cudaMalloc3D(smk_cuda_pitched *pitched, smk_cuda_extent exte
 SMK_EXPORT smk_cuda cudaMallocManaged(void **address, size_t bytes, unsigned flags)
 {
     smk_cuda code = smk_outcome_begin();
-    return code != SMK_CUDA_Success ? code
-                                    : smk_outcome_return(create_shared(bytes, SMK_ALLOCATION_MANAGED, flags, address));
+    return code != SMK_CUDA_Success
+               ? code
+               : smk_outcome_return(smk_allocations_create_shared(bytes, SMK_ALLOCATION_MANAGED, flags, address));
 }
 
 SMK_EXPORT smk_cuda cudaHostAlloc(void **address, size_t bytes, unsigned flags)
 {
     smk_cuda code = smk_outcome_begin();
-    return code != SMK_CUDA_Success ? code
-                                    : smk_outcome_return(create_shared(bytes, SMK_ALLOCATION_PINNED, flags, address));
+    return code != SMK_CUDA_Success
+               ? code
+               : smk_outcome_return(smk_allocations_create_shared(bytes, SMK_ALLOCATION_PINNED, flags, address));
 }
 
 SMK_EXPORT smk_cuda cudaMallocHost(void **address, size_t bytes)

@@ -15,6 +15,9 @@ typedef enum smk_allocation_use {
 /* Allocates device memory; address NULL for 0 bytes. */
 smk_cuda smk_allocations_create(size_t bytes, void **address);
 
+/* Allocates memory that the host and kernels reach. */
+smk_cuda smk_allocations_create_shared(size_t bytes, smk_allocation_use use, unsigned flags, void **address);
+
 /* Allocates memory anew at the address at which it was freed; nothing happens where it was not. */
 smk_cuda smk_allocations_renew(void *address, size_t bytes);
 

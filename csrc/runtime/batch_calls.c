@@ -38,19 +38,14 @@ typedef struct volume_copy {
     unsigned flags;
 } volume_copy;
 
-/* Is it a stream that takes batches? The one that all others wait for does not. */
-static smk_cuda check_stream(smk_cuda_stream_handle handle)
-{
-    const smk_cuda_stream *stream = smk_stream_find(handle);
-    if (stream == NULL) {
-        return SMK_CUDA_ErrorInvalidResourceHandle;
-    }
-    return stream == smk_stream_find(NULL) ? SMK_CUDA_ErrorInvalidValue : smk_outcome_begin();
-}
-
 static bool are_choices_known(int order, unsigned flags)
 {
     return order >= ORDER_FIRST && order <= ORDER_LAST && (flags & ~(unsigned)FLAGS_KNOWN) == 0;
+}
+
+static bool is_place(smk_cuda_location where)
+{
+    return where.type >= SMK_LOCATION_NONE && where.type <= SMK_LOCATION_HOST_NEAREST;
 }
 
 SMK_EXPORT smk_cuda cudaMemcpyBatchAsync(void *const *targets, const void *const *sources, const size_t *sizes,
@@ -60,13 +55,13 @@ SMK_EXPORT smk_cuda cudaMemcpyBatchAsync(void *const *targets, const void *const
     bool known = targets != NULL && sources != NULL && sizes != NULL && count != 0 && choices != NULL &&
                  firsts != NULL && choice_count != 0 && choice_count <= count && firsts[0] == 0;
     for (size_t i = 0; known && i < choice_count; i++) {
-        known = are_choices_known(choices[i].order, choices[i].flags) &&
-                (i == 0 || (firsts[i] > firsts[i - 1] && firsts[i] < count));
+        known = are_choices_known(choices[i].order, choices[i].flags) && is_place(choices[i].source) &&
+                is_place(choices[i].target) && (i == 0 || (firsts[i] > firsts[i - 1] && firsts[i] < count));
     }
     for (size_t i = 0; known && i < count; i++) {
         known = targets[i] != NULL && sources[i] != NULL && sizes[i] != 0;
     }
-    smk_cuda code = known ? check_stream(stream) : SMK_CUDA_ErrorInvalidValue;
+    smk_cuda code = known ? smk_stream_check_batch(stream) : SMK_CUDA_ErrorInvalidValue;
     for (size_t i = 0; i < count && code == SMK_CUDA_Success; i++) {
         code = smk_stream_copy(targets[i], sources[i], sizes[i], SMK_COPY_BY_ADDRESS, stream, false);
     }
@@ -134,7 +129,7 @@ SMK_EXPORT smk_cuda cudaMemcpy3DBatchAsync(size_t count, const volume_copy *volu
     smk_work work;
     smk_cuda code = SMK_CUDA_ErrorInvalidValue;
     if (count != 0 && volumes != NULL && flags == 0) {
-        code = check_stream(stream);
+        code = smk_stream_check_batch(stream);
     }
     for (size_t i = 0; i < count && code == SMK_CUDA_Success; i++) { /* all or none */
         code = make_volume(&volumes[i], &work);

@@ -6,6 +6,7 @@
 #include "runtime/allocations.h"
 #include "runtime/copy.h"
 #include "runtime/outcome.h"
+#include "runtime/pool_calls.h"
 #include "runtime/session.h"
 #include "runtime/stream.h"
 
@@ -30,13 +31,13 @@ static void fill(smk_cuda_ipc_handle *handle, const void *of)
     memcpy(handle, &own, sizeof own);
 }
 
-/* The code of an attempt to open a handle. */
-static smk_cuda refuse(const smk_cuda_ipc_handle *handle)
+/* The code of an attempt to open a handle. `unknown`: of one that no process has made. */
+static smk_cuda refuse(const smk_cuda_ipc_handle *handle, smk_cuda unknown)
 {
     own_handle own;
     memcpy(&own, handle, sizeof own);
     if (memcmp(own.mark, mark, sizeof own.mark) != 0) {
-        return SMK_CUDA_ErrorInvalidValue;
+        return unknown;
     }
     if (own.process == (uint64_t)getpid()) {
         return SMK_CUDA_ErrorDeviceUninitialized;
@@ -54,7 +55,8 @@ SMK_EXPORT smk_cuda cudaIpcGetMemHandle(smk_cuda_ipc_handle *handle, void *addre
         return code;
     }
     if (handle == NULL ||
-        !smk_memory_find(smk_session_memory(), (uint64_t)(uintptr_t)address, &start, &bytes, &shared) || shared) {
+        !smk_memory_find(smk_session_memory(), (uint64_t)(uintptr_t)address, &start, &bytes, &shared) || shared ||
+        smk_pool_has(address)) {
         return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
     }
     fill(handle, address);
@@ -64,7 +66,7 @@ SMK_EXPORT smk_cuda cudaIpcGetMemHandle(smk_cuda_ipc_handle *handle, void *addre
 SMK_EXPORT smk_cuda cudaIpcOpenMemHandle(void **address, smk_cuda_ipc_handle handle, unsigned flags)
 {
     const bool known = address != NULL && flags == LAZY_PEERS;
-    return smk_outcome_return(known ? refuse(&handle) : SMK_CUDA_ErrorInvalidValue);
+    return smk_outcome_return(known ? refuse(&handle, SMK_CUDA_ErrorInvalidValue) : SMK_CUDA_ErrorInvalidValue);
 }
 
 /* None has been opened. */
@@ -76,8 +78,11 @@ SMK_EXPORT smk_cuda cudaIpcCloseMemHandle(void *address)
 
 SMK_EXPORT smk_cuda cudaIpcGetEventHandle(smk_cuda_ipc_handle *handle, smk_cuda_event_handle event)
 {
-    if (handle == NULL || event == NULL || !smk_stream_is_shared(event)) {
-        return smk_outcome_return(event == NULL ? SMK_CUDA_ErrorInvalidResourceHandle : SMK_CUDA_ErrorInvalidValue);
+    if (handle == NULL || event == NULL) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    if (!smk_stream_is_shared(event)) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidResourceHandle);
     }
     fill(handle, event);
     return SMK_CUDA_Success;
@@ -85,5 +90,6 @@ SMK_EXPORT smk_cuda cudaIpcGetEventHandle(smk_cuda_ipc_handle *handle, smk_cuda_
 
 SMK_EXPORT smk_cuda cudaIpcOpenEventHandle(smk_cuda_event_handle *event, smk_cuda_ipc_handle handle)
 {
-    return smk_outcome_return(event == NULL ? SMK_CUDA_ErrorInvalidValue : refuse(&handle));
+    return smk_outcome_return(event == NULL ? SMK_CUDA_ErrorInvalidValue
+                                            : refuse(&handle, SMK_CUDA_ErrorMapBufferObjectFailed));
 }

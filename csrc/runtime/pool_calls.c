@@ -1,5 +1,6 @@
 /* Allocation in the order of streams, and memory pools. Work has ended when it is submitted, so memory is taken and given
- * back at once; a pool counts its bytes. */
+ * back at once; a pool counts its bytes. Pools of the host and of managed memory have memory that both sides reach. */
+#include "runtime/pool_calls.h"
 #include "base/heap.h"
 #include "runtime/address_map.h"
 #include "runtime/allocations.h"
@@ -14,7 +15,7 @@
 typedef struct memory_pool {
     uint64_t used, used_high, threshold;
     int reuse[3]; /* switches that change nothing here */
-    int handles;  /* kinds of handles that share it with other processes */
+    int slot;     /* the place and the type of its memory */
 } memory_pool;
 
 /* What a program asks of a pool. */
@@ -39,12 +40,17 @@ typedef struct pool_memory {
     size_t bytes;
 } pool_memory;
 
-enum { TYPE_PINNED = 1, RIGHTS_NONE = 0, RIGHTS_BOTH = 3 };
+enum { TYPE_PINNED = 1, TYPE_MANAGED = 2, RIGHTS_NONE = 0, RIGHTS_READ = 1, RIGHTS_BOTH = 3 };
+enum { ON_DEVICE, MANAGED_ON_DEVICE, ON_HOST, MANAGED_ON_HOST, MANAGED, SLOTS };
 enum { REUSE_FIRST = 1, REUSE_LAST = 3, THRESHOLD = 4, RESERVED = 5, RESERVED_HIGH = 6, USED = 7, USED_HIGH = 8 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static memory_pool standard = {.reuse = {1, 1, 1}};
-static memory_pool *present = &standard;
+static memory_pool standard[SLOTS] = {
+    {.reuse = {1, 1, 1}, .slot = ON_DEVICE}, {.reuse = {1, 1, 1}, .slot = MANAGED_ON_DEVICE},
+    {.reuse = {1, 1, 1}, .slot = ON_HOST},   {.reuse = {1, 1, 1}, .slot = MANAGED_ON_HOST},
+    {.reuse = {1, 1, 1}, .slot = MANAGED},
+};
+static memory_pool *present[SLOTS] = {&standard[0], &standard[1], &standard[2], &standard[3], &standard[4]};
 static smk_address_map memory;
 
 static smk_cuda allocate(void **address, size_t bytes, memory_pool *pool, smk_cuda_stream_handle stream)
@@ -66,7 +72,10 @@ static smk_cuda allocate(void **address, size_t bytes, memory_pool *pool, smk_cu
     if (taken == NULL) {
         return code == SMK_CUDA_Success ? SMK_CUDA_ErrorMemoryAllocation : code;
     }
-    code = smk_allocations_create(bytes, address);
+    code = pool->slot == ON_DEVICE
+               ? smk_allocations_create(bytes, address)
+               : smk_allocations_create_shared(
+                     bytes, pool->slot == ON_HOST ? SMK_ALLOCATION_PINNED : SMK_ALLOCATION_MANAGED, 0, address);
     if (code != SMK_CUDA_Success || *address == NULL) {
         smk_heap_free(taken);
         return code;
@@ -80,9 +89,17 @@ static smk_cuda allocate(void **address, size_t bytes, memory_pool *pool, smk_cu
     return code;
 }
 
+bool smk_pool_has(const void *address)
+{
+    (void)pthread_mutex_lock(&lock);
+    const bool has = smk_address_map_get(&memory, address) != NULL;
+    (void)pthread_mutex_unlock(&lock);
+    return has;
+}
+
 SMK_EXPORT smk_cuda cudaMallocAsync(void **address, size_t bytes, smk_cuda_stream_handle stream)
 {
-    return smk_outcome_return(allocate(address, bytes, present, stream));
+    return smk_outcome_return(allocate(address, bytes, present[ON_DEVICE], stream));
 }
 SMK_EXPORT_AS(cudaMallocAsync_ptsz, cudaMallocAsync);
 
@@ -129,48 +146,72 @@ SMK_EXPORT smk_cuda cudaDeviceSetGraphMemAttribute(int device, int attribute, co
     return smk_outcome_return(device == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidDevice);
 }
 
-/* The pool of a place, which is the device: all memory that streams allocate is there. */
-static smk_cuda find_pool(memory_pool **pool, const smk_cuda_location *where, int type, memory_pool *found)
+/* Which pools have memory of a place and a type. */
+static smk_cuda find_slot(const smk_cuda_location *where, int type, int *slot)
 {
-    if (pool == NULL || where == NULL) {
+    const bool managed = type == TYPE_MANAGED;
+    if (where == NULL || (type != TYPE_PINNED && type != TYPE_MANAGED)) {
         return SMK_CUDA_ErrorInvalidValue;
     }
-    if (where->type == SMK_LOCATION_DEVICE && where->number != 0) {
-        return SMK_CUDA_ErrorInvalidDevice;
+    switch (where->type) {
+    case SMK_LOCATION_DEVICE:
+        *slot = managed ? MANAGED_ON_DEVICE : ON_DEVICE;
+        return where->number == 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue;
+    case SMK_LOCATION_HOST:
+    case SMK_LOCATION_HOST_NODE:
+        *slot = managed ? MANAGED_ON_HOST : ON_HOST;
+        return SMK_CUDA_Success;
+    case SMK_LOCATION_NONE:
+        *slot = MANAGED;
+        return managed ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue;
     }
-    if (where->type != SMK_LOCATION_DEVICE || type != TYPE_PINNED) {
-        return SMK_CUDA_ErrorInvalidValue;
-    }
-    *pool = found;
-    return SMK_CUDA_Success;
+    return SMK_CUDA_ErrorNotSupported;
 }
 
 SMK_EXPORT smk_cuda cudaMemGetDefaultMemPool(memory_pool **pool, const smk_cuda_location *where, int type)
 {
-    return smk_outcome_return(find_pool(pool, where, type, &standard));
+    int slot = 0;
+    const smk_cuda code = pool == NULL ? SMK_CUDA_ErrorInvalidValue : find_slot(where, type, &slot);
+    if (code == SMK_CUDA_Success) {
+        *pool = &standard[slot];
+    }
+    return smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaMemGetMemPool(memory_pool **pool, const smk_cuda_location *where, int type)
 {
-    return smk_outcome_return(find_pool(pool, where, type, present));
+    int slot = 0;
+    const smk_cuda code = pool == NULL ? SMK_CUDA_ErrorInvalidValue : find_slot(where, type, &slot);
+    if (code == SMK_CUDA_Success) {
+        *pool = present[slot];
+    }
+    return smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaMemSetMemPool(const smk_cuda_location *where, int type, memory_pool *pool)
 {
-    memory_pool *chosen = NULL;
-    const smk_cuda code = pool == NULL ? SMK_CUDA_ErrorInvalidValue : find_pool(&chosen, where, type, pool);
-    present = code == SMK_CUDA_Success ? chosen : present;
+    int slot = 0;
+    smk_cuda code = find_slot(where, type, &slot);
+    if (code == SMK_CUDA_Success && (pool == NULL || pool->slot != slot)) {
+        code = SMK_CUDA_ErrorInvalidValue;
+    }
+    if (code == SMK_CUDA_Success) {
+        present[slot] = pool;
+    }
     return smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaDeviceGetDefaultMemPool(memory_pool **pool, int device)
 {
-    return cudaMemGetDefaultMemPool(pool, &(smk_cuda_location){SMK_LOCATION_DEVICE, device}, TYPE_PINNED);
+    const smk_cuda_location where = {SMK_LOCATION_DEVICE, 0};
+    return device == 0 ? cudaMemGetDefaultMemPool(pool, &where, TYPE_PINNED)
+                       : smk_outcome_return(SMK_CUDA_ErrorInvalidDevice);
 }
 
 SMK_EXPORT smk_cuda cudaDeviceGetMemPool(memory_pool **pool, int device)
 {
-    return cudaMemGetMemPool(pool, &(smk_cuda_location){SMK_LOCATION_DEVICE, device}, TYPE_PINNED);
+    const smk_cuda_location where = {SMK_LOCATION_DEVICE, 0};
+    return device == 0 ? cudaMemGetMemPool(pool, &where, TYPE_PINNED) : smk_outcome_return(SMK_CUDA_ErrorInvalidDevice);
 }
 
 SMK_EXPORT smk_cuda cudaDeviceSetMemPool(int device, memory_pool *pool)
@@ -180,16 +221,16 @@ SMK_EXPORT smk_cuda cudaDeviceSetMemPool(int device, memory_pool *pool)
 
 SMK_EXPORT smk_cuda cudaMemPoolCreate(memory_pool **pool, const pool_properties *properties)
 {
-    memory_pool *made = NULL;
-    smk_cuda code =
-        properties == NULL ? SMK_CUDA_ErrorInvalidValue : find_pool(pool, &properties->where, properties->type, NULL);
-    if (code == SMK_CUDA_Success) {
-        made = smk_heap_allocate(1, sizeof *made);
-        code = made == NULL ? SMK_CUDA_ErrorMemoryAllocation : smk_outcome_begin();
-    }
+    int slot = 0;
+    smk_cuda code = pool == NULL || properties == NULL ? SMK_CUDA_ErrorInvalidValue
+                                                       : find_slot(&properties->where, properties->type, &slot);
+    memory_pool *made = code == SMK_CUDA_Success ? smk_heap_allocate(1, sizeof *made) : NULL;
     if (made != NULL) {
-        *made = (memory_pool){.reuse = {1, 1, 1}, .handles = properties->handles};
+        *made = (memory_pool){.reuse = {1, 1, 1}, .slot = slot};
         *pool = made;
+        code = smk_outcome_begin();
+    } else if (code == SMK_CUDA_Success) {
+        code = SMK_CUDA_ErrorMemoryAllocation;
     }
     return smk_outcome_return(code);
 }
@@ -197,8 +238,13 @@ SMK_EXPORT smk_cuda cudaMemPoolCreate(memory_pool **pool, const pool_properties 
 /* Memory of the pool may outlive it. */
 SMK_EXPORT smk_cuda cudaMemPoolDestroy(memory_pool *pool)
 {
-    present = present == pool ? &standard : present;
-    return smk_outcome_return(pool == &standard || pool == NULL ? SMK_CUDA_ErrorInvalidValue : SMK_CUDA_Success);
+    if (pool == NULL || pool == &standard[pool->slot]) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    if (present[pool->slot] == pool) {
+        present[pool->slot] = &standard[pool->slot];
+    }
+    return SMK_CUDA_Success;
 }
 
 SMK_EXPORT smk_cuda cudaMemPoolTrimTo(memory_pool *pool, size_t bytes)
@@ -243,21 +289,23 @@ SMK_EXPORT smk_cuda cudaMemPoolSetAccess(memory_pool *pool, const pool_access *a
 {
     smk_cuda code = pool == NULL || (accesses == NULL && count > 0) ? SMK_CUDA_ErrorInvalidValue : smk_outcome_begin();
     for (size_t i = 0; i < count && code == SMK_CUDA_Success; i++) {
-        memory_pool *found = NULL;
-        code = find_pool(&found, &accesses[i].where, TYPE_PINNED, pool);
-        code = code == SMK_CUDA_Success && accesses[i].rights != RIGHTS_BOTH ? SMK_CUDA_ErrorInvalidValue : code;
+        const int rights = accesses[i].rights;
+        const bool here = accesses[i].where.type == SMK_LOCATION_DEVICE && accesses[i].where.number == 0;
+        code = !here || rights == RIGHTS_NONE ? SMK_CUDA_ErrorInvalidDevice
+               : rights == RIGHTS_READ        ? SMK_CUDA_ErrorNotSupported
+               : rights != RIGHTS_BOTH        ? SMK_CUDA_ErrorInvalidValue
+                                              : code;
     }
     return smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaMemPoolGetAccess(int *rights, const memory_pool *pool, const smk_cuda_location *where)
 {
-    if (rights == NULL || pool == NULL || where == NULL) {
+    const bool known = where != NULL &&
+                       (where->type == SMK_LOCATION_HOST || (where->type == SMK_LOCATION_DEVICE && where->number == 0));
+    if (rights == NULL || pool == NULL || !known) {
         return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
     }
-    if (where->type == SMK_LOCATION_DEVICE && where->number != 0) {
-        return smk_outcome_return(SMK_CUDA_ErrorInvalidDevice);
-    }
-    *rights = where->type == SMK_LOCATION_DEVICE ? RIGHTS_BOTH : RIGHTS_NONE;
+    *rights = where->type == SMK_LOCATION_DEVICE || pool->slot != ON_DEVICE ? RIGHTS_BOTH : RIGHTS_NONE;
     return smk_outcome_return(SMK_CUDA_Success);
 }

@@ -129,8 +129,10 @@ static void change(memory_range *range, advice_kind advice, smk_cuda_location wh
     }
 }
 
+/* A part of the host counts as the host. */
 static smk_cuda note(const memory_span *span, advice_kind advice, smk_cuda_location where)
 {
+    where = where.type > SMK_LOCATION_HOST ? (smk_cuda_location){SMK_LOCATION_HOST, 0} : where;
     (void)pthread_mutex_lock(&lock);
     memory_range *range = smk_address_map_get(&ranges, span->allocation);
     bool done = range != NULL;
@@ -193,7 +195,7 @@ SMK_EXPORT smk_cuda cudaMemAdvise(const void *address, size_t bytes, int advice,
         return code;
     }
     const bool placed = advice == ADVICE_PREFERRED || advice == ADVICE_ACCESSED || advice == ADVICE_NOT_ACCESSED;
-    code = placed ? check_place(where) : SMK_CUDA_Success;
+    code = placed && check_place(where) != SMK_CUDA_Success ? SMK_CUDA_ErrorInvalidValue : SMK_CUDA_Success;
     if (advice < ADVICE_READ_MOSTLY || advice > ADVICE_NOT_ACCESSED || !find_span(address, bytes, &span)) {
         code = SMK_CUDA_ErrorInvalidValue;
     }
@@ -269,13 +271,13 @@ static smk_cuda answer(int *value, size_t bytes, int asked, const memory_range *
         *value = common->preferred.type;
         return SMK_CUDA_Success;
     case ASK_PREFERRED_NUMBER:
-        *value = common->preferred.number;
+        *value = number_place(common->preferred);
         return SMK_CUDA_Success;
     case ASK_PREFETCHED_TYPE:
         *value = common->prefetched.type;
         return SMK_CUDA_Success;
     case ASK_PREFETCHED_NUMBER:
-        *value = common->prefetched.number;
+        *value = number_place(common->prefetched);
         return SMK_CUDA_Success;
     }
     return SMK_CUDA_ErrorInvalidValue;
@@ -316,7 +318,7 @@ static smk_cuda check_list(void *const *addresses, const size_t *sizes, size_t c
             return SMK_CUDA_ErrorInvalidValue;
         }
     }
-    return smk_stream_find(stream) == NULL ? SMK_CUDA_ErrorInvalidResourceHandle : SMK_CUDA_Success;
+    return smk_stream_check_batch(stream);
 }
 
 SMK_EXPORT smk_cuda cudaMemPrefetchBatchAsync(void *const *addresses, const size_t *sizes, size_t count,
@@ -332,7 +334,7 @@ SMK_EXPORT smk_cuda cudaMemPrefetchBatchAsync(void *const *addresses, const size
         code = firsts[i] <= firsts[i - 1] || firsts[i] >= count ? SMK_CUDA_ErrorInvalidValue : code;
     }
     for (size_t i = 0; code == SMK_CUDA_Success && i < place_count; i++) {
-        code = check_place(places[i]);
+        code = check_place(places[i]) == SMK_CUDA_Success ? code : SMK_CUDA_ErrorInvalidValue;
     }
     for (size_t i = 0, place = 0; code == SMK_CUDA_Success && i < count; i++) {
         place += place + 1 < place_count && firsts[place + 1] <= i;

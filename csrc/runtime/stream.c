@@ -140,6 +140,15 @@ smk_cuda smk_stream_wait_all(void)
     return SMK_CUDA_Success;
 }
 
+smk_cuda smk_stream_check_batch(smk_cuda_stream_handle handle)
+{
+    const smk_cuda_stream *stream = smk_stream_find(handle);
+    if (stream == NULL || stream == &legacy) {
+        return stream == NULL ? SMK_CUDA_ErrorInvalidResourceHandle : SMK_CUDA_ErrorInvalidValue;
+    }
+    return stream->capture != NULL ? SMK_CUDA_ErrorStreamCaptureUnsupported : smk_outcome_begin();
+}
+
 int smk_stream_clamp_priority(int asked)
 {
     return asked < PRIORITY_GREATEST ? PRIORITY_GREATEST : asked > 0 ? 0 : asked;

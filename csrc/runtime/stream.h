@@ -58,6 +58,9 @@ smk_cuda smk_stream_wait_all(void);
 /* The stream of a handle: that of a thread or of the device for 0, 1 and 2. NULL: it is none. */
 smk_cuda_stream *smk_stream_find(smk_cuda_stream_handle handle);
 
+/* Can a stream take a batch? Not the one that all others wait for, and none that is captured. */
+smk_cuda smk_stream_check_batch(smk_cuda_stream_handle stream);
+
 /* The priority that a stream has where a program asks for one. */
 int smk_stream_clamp_priority(int asked);
 

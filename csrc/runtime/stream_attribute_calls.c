@@ -12,8 +12,8 @@ typedef enum attribute {
     ATTRIBUTE_DOMAIN = 10
 } attribute;
 
-enum { VALUE_BYTES = 64, WAITING_BY_ITSELF = 1, WAITING_LAST = 4, HIT_LAST = 2, PERSISTING = 2, DOMAINS = 4 };
-
+enum { WAITING_FIRST = 1, WAITING_LAST = 4, WAITING_UNSET = -1, HIT_LAST = 2, PERSISTING = 2, DOMAINS = 4 };
+enum { WINDOW_BYTES = 28 }; /* without the padding behind */
 /* Is a window of memory one that a stream can have? */
 static bool is_window(const smk_stream_hints *hints)
 {
@@ -28,13 +28,13 @@ static smk_cuda set(smk_cuda_stream *stream, int name, const void *value)
     memcpy(&number, value, sizeof number);
     switch (name) {
     case ATTRIBUTE_WINDOW:
-        memcpy(&hints.window, value, sizeof hints.window);
+        memcpy(&hints.window, value, WINDOW_BYTES);
         if (!is_window(&hints)) {
             return SMK_CUDA_ErrorInvalidValue;
         }
         break;
     case ATTRIBUTE_WAITING:
-        if (number < WAITING_BY_ITSELF || number > WAITING_LAST) {
+        if (number < WAITING_FIRST || number > WAITING_LAST) {
             return SMK_CUDA_ErrorInvalidValue;
         }
         hints.waiting = number;
@@ -65,12 +65,11 @@ static smk_cuda set(smk_cuda_stream *stream, int name, const void *value)
 static smk_cuda get(const smk_cuda_stream *stream, int name, void *value)
 {
     const smk_stream_hints *hints = &stream->hints;
-    const int waiting = hints->waiting == 0 ? WAITING_BY_ITSELF : hints->waiting;
+    const int waiting = hints->waiting == 0 ? WAITING_UNSET : hints->waiting;
     const unsigned char domains[2] = {hints->domains[0], hints->has_domains ? hints->domains[1] : 1};
-    memset(value, 0, VALUE_BYTES);
     switch (name) {
     case ATTRIBUTE_WINDOW:
-        memcpy(value, &hints->window, sizeof hints->window);
+        memcpy(value, &hints->window, WINDOW_BYTES);
         return SMK_CUDA_Success;
     case ATTRIBUTE_WAITING:
         memcpy(value, &waiting, sizeof waiting);
@@ -116,6 +115,7 @@ SMK_EXPORT smk_cuda cudaStreamCopyAttributes(smk_cuda_stream_handle to, smk_cuda
         return smk_outcome_return(SMK_CUDA_ErrorInvalidResourceHandle);
     }
     target->hints = source->hints;
+    target->priority = source->priority;
     return smk_outcome_begin();
 }
 SMK_EXPORT_AS(cudaStreamCopyAttributes_ptsz, cudaStreamCopyAttributes);

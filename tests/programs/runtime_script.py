@@ -5,9 +5,10 @@ from ctypes import byref, c_float, c_int, c_size_t, c_ubyte, c_uint, c_void_p
 
 runtime = ctypes.CDLL("libcudart.so.13")
 INVALID_VALUE, UNINITIALIZED, INVALID_DEVICE, INVALID_HANDLE = 1, 201, 101, 400
+NOT_SUPPORTED, NOT_MAPPED, CAPTURED = 801, 205, 900
 DEVICE, HOST = 1, 2
 PAGE, NONE = 4096, -2
-PINNED, BOTH = 1, 3
+PINNED, MANAGED, BOTH, NONE_ = 1, 2, 3, 0
 
 
 class Location(ctypes.Structure):
@@ -92,25 +93,35 @@ def check_pools():
     for name in ("cudaMemGetDefaultMemPool", "cudaMemGetMemPool"):
         assert make(name, byref(device), PINNED).value == standard.value
         pool = c_void_p()
-        call(name, byref(pool), byref(other), PINNED, code=INVALID_DEVICE)
+        call(name, byref(pool), byref(other), PINNED, code=INVALID_VALUE)
+        for place, type_ in ((host, PINNED), (device, MANAGED), (Location(NONE_, 0), MANAGED)):
+            assert make(name, byref(place), type_).value not in (None, standard.value)
         call(name, byref(pool), byref(device), 0, code=INVALID_VALUE)
         call(name, byref(pool), None, PINNED, code=INVALID_VALUE)
         call(name, None, byref(device), PINNED, code=INVALID_VALUE)
     own = make("cudaMemPoolCreate", byref(Pool(type=PINNED, where=device)))
     call("cudaMemPoolCreate", byref(pool), None, code=INVALID_VALUE)
-    call("cudaMemPoolCreate", byref(pool), byref(Pool(PINNED, where=other)), code=INVALID_DEVICE)
+    call("cudaMemPoolCreate", byref(pool), byref(Pool(PINNED, where=other)), code=INVALID_VALUE)
     call("cudaMemSetMemPool", byref(device), PINNED, own)
     assert make("cudaDeviceGetMemPool", 0).value == own.value
     call("cudaMemSetMemPool", byref(device), PINNED, None, code=INVALID_VALUE)
     rights = c_int(7)
     call("cudaMemPoolGetAccess", byref(rights), own, byref(device))
     assert rights.value == BOTH
-    call("cudaMemPoolGetAccess", byref(rights), own, byref(other), code=INVALID_DEVICE)
+    call("cudaMemPoolGetAccess", byref(rights), own, byref(other), code=INVALID_VALUE)
     call("cudaMemPoolGetAccess", byref(rights), None, byref(device), code=INVALID_VALUE)
     access = (c_int * 3)(DEVICE, 0, BOTH)
     call("cudaMemPoolSetAccess", own, access, c_size_t(1))
-    access[2] = 0
-    call("cudaMemPoolSetAccess", own, access, c_size_t(1), code=INVALID_VALUE)
+    for rights_, code in ((0, INVALID_DEVICE), (1, NOT_SUPPORTED), (2, INVALID_VALUE)):
+        access[2] = rights_
+        call("cudaMemPoolSetAccess", own, access, c_size_t(1), code=code)
+    call("cudaMemSetMemPool", byref(host), PINNED, own, code=INVALID_VALUE)
+    shared = make("cudaMemPoolCreate", byref(Pool(type=PINNED, where=host)))
+    memory = make("cudaMallocFromPoolAsync", c_size_t(1000), shared, None)
+    ctypes.memset(memory, 5, 1000)  # the host reaches it
+    call("cudaMemset", memory, 0, c_size_t(1000))
+    assert ctypes.string_at(memory, 1000) == bytes(1000)
+    call("cudaFreeAsync", memory, None)
     memory = make("cudaMallocFromPoolAsync", c_size_t(1000), own, None)
     call("cudaFreeAsync", memory, None)
     call("cudaMallocFromPoolAsync", byref(memory), c_size_t(8), None, None, code=INVALID_VALUE)
@@ -134,7 +145,7 @@ def check_ranges():
     def advise(number, where, address=memory, bytes_=size, **words):
         call("cudaMemAdvise", address, c_size_t(bytes_), number, where, **words)
 
-    assert [ask(memory, size, n) for n in range(1, 9)] == [0, NONE, NONE, NONE, 0, 0, 0, 0]
+    assert [ask(memory, size, n) for n in range(1, 9)] == [0, NONE, NONE, NONE, 0, NONE, 0, NONE]
     advise(1, device, bytes_=size // 2)
     assert ask(memory, size // 2, 1) == 1
     assert ask(memory, size, 1) == ask(half, size // 2, 1) == 0
@@ -144,7 +155,7 @@ def check_ranges():
     advise(3, device)
     assert (ask(memory, size, 2), ask(memory, size, 5), ask(memory, size, 6)) == (0, DEVICE, 0)
     advise(3, host)
-    assert (ask(memory, size, 2), ask(memory, size, 5)) == (-1, HOST)
+    assert (ask(memory, size, 2), ask(memory, size, 5), ask(memory, size, 6)) == (-1, HOST, -1)
     advise(4, host)
     assert (ask(memory, size, 2), ask(memory, size, 5)) == (NONE, 0)
     advise(5, device)
@@ -182,7 +193,7 @@ def check_ranges():
     advise(1, device, address=plain, bytes_=8, code=INVALID_VALUE)
     advise(1, device, bytes_=size + 1, code=INVALID_VALUE)
     advise(7, device, code=INVALID_VALUE)
-    advise(3, other, code=INVALID_DEVICE)
+    advise(3, other, code=INVALID_VALUE)
     prefetch = ("cudaMemPrefetchAsync", memory, c_size_t(size))
     call(*prefetch, other, 0, None, code=INVALID_DEVICE)
     call(*prefetch, device, 1, None, code=INVALID_VALUE)
@@ -206,6 +217,7 @@ def check_lists(memory, plain):
     assert ask(c_void_p(second), PAGE, 4) == -1
     call(*ranges, c_size_t(0), flags, stream, code=INVALID_VALUE)
     call(*ranges, c_size_t(3), flags, stream, code=INVALID_VALUE)
+    call(*ranges, c_size_t(1), flags, None, code=INVALID_VALUE)
     discard = ("cudaMemDiscardBatchAsync", addresses, sizes)
     call(*discard, c_size_t(2), flags, stream)
     call(*discard, c_size_t(0), flags, stream, code=INVALID_VALUE)
@@ -247,6 +259,14 @@ def check_copies():
     copy(*both, parts=0, code=INVALID_VALUE)
     copy(*both, parts=3, code=INVALID_VALUE)
     copy(*both, where=c_void_p(99), code=INVALID_HANDLE)
+    copy(*both, where=None, code=INVALID_VALUE)
+    graph = c_void_p()
+    call("cudaStreamBeginCapture", stream, 0)
+    copy(*both, code=CAPTURED)
+    call("cudaStreamEndCapture", stream, byref(graph))
+    choices[1].source.type = 9
+    copy(*both, code=INVALID_VALUE)
+    choices[1].source.type = 0
     copy((memory.value, None), (first, first), code=INVALID_VALUE)
     firsts[1] = 0
     copy(*both, code=INVALID_VALUE)
@@ -278,7 +298,7 @@ def check_streams():
     call("cudaStreamGetAttribute", copied, 1, byref(got))
     assert (got.address, got.bytes, got.ratio, got.hit, got.miss) == (0x1000, 4096, 0.5, 2, 1)
     call("cudaStreamGetAttribute", stream, 3, value)
-    assert value[0] == 1
+    assert value[0] == -1
     value[0] = -2
     call("cudaStreamSetAttribute", stream, 8, value)
     priority = c_int()
@@ -286,6 +306,9 @@ def check_streams():
     assert priority.value == -2
     call("cudaStreamGetAttribute", stream, 8, value)
     assert value[0] == -2
+    call("cudaStreamCopyAttributes", copied, stream)
+    call("cudaStreamGetPriority", copied, byref(priority))
+    assert priority.value == -2
     window.ratio = 1.5
     call("cudaStreamSetAttribute", stream, 1, byref(window), code=INVALID_VALUE)
     call("cudaStreamSetAttribute", stream, 2, value, code=INVALID_VALUE)
@@ -307,7 +330,12 @@ def check_handles():
     call("cudaIpcGetEventHandle", byref(handle), event)
     call("cudaIpcOpenEventHandle", byref(opened), handle, code=UNINITIALIZED)
     call("cudaEventCreateWithFlags", byref(opened), 4, code=INVALID_VALUE)
-    call("cudaIpcGetEventHandle", byref(handle), make("cudaEventCreate"), code=INVALID_VALUE)
+    call("cudaIpcGetEventHandle", byref(handle), make("cudaEventCreate"), code=INVALID_HANDLE)
+    call("cudaIpcGetEventHandle", byref(handle), None, code=INVALID_VALUE)
+    call("cudaIpcOpenEventHandle", byref(opened), Handle(), code=NOT_MAPPED)
+    call("cudaIpcOpenMemHandle", byref(opened), Handle(), 1, code=INVALID_VALUE)
+    pooled = make("cudaMallocAsync", c_size_t(PAGE), None)
+    call("cudaIpcGetMemHandle", byref(handle), pooled, code=INVALID_VALUE)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Launch(ctypes.Structure):
         ("workspace", ctypes.c_void_p),
         ("family", ctypes.c_char_p),
         ("cooperative", ctypes.c_bool),
+        ("begins_early", ctypes.c_bool),
         ("prefers_carveout", ctypes.c_bool),
         ("carveout_percent", ctypes.c_int),
     )
