@@ -109,7 +109,19 @@ def multiply_transposed_doubles(variant):
             multiply_transposed(variant, "float64", *sizes)
     for count, sizes in IN_PARTS["gemm/dmma"].values():
         with multiprocessors(count):
-            multiply_transposed(variant, "float64", **sizes)
+            multiply_transposed(variant, "float64", *(sizes[axis] for axis in "mkn"))
+
+
+def multiply_in_many_parts(variant):
+    """So many that a launch adds them, and lanes share those of an element; and a mixed layout."""
+    with multiprocessors(1):
+        a, b = integers(1, (250, 301), "float64"), integers(2, (301, 130), "float64")
+        equal(smemkit.gemm(a, b, variant=variant, backend="sim"), a @ b)
+    with multiprocessors(132):
+        got = smemkit.gemm(
+            np.ones((128, 16_000)), np.ones((16_000, 128)), variant=variant, backend="sim"
+        )
+    equal(got, np.full((128, 128), 16_000.0))
 
 
 def multiply_a_column(variant):
@@ -181,6 +193,14 @@ def reduce_long_axes(variant):
             equal(got, getattr(np, op)(x, axis=1))
 
 
+def find_no_numbers(variant):
+    """The first of equal elements, which are none: also where the last values of a block meet."""
+    for op, dtype in itertools.product(("argmax", "argmin"), ("float32", "float64")):
+        x = np.full((1, 200, 3), np.nan, dtype)
+        got = smemkit.reduce_axis(x, op, variant=variant, backend="sim")
+        equal(got, getattr(np, op)(x, axis=1))
+
+
 def scan_sections():
     """More tiles than a section has; and a whole tile whose elements are converted."""
     for dtype, size in (("float32", SECTION + 20_000), ("int32", 13_000)):
@@ -193,11 +213,11 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "histogram": (count_in_uneven_bins,),
     "gemm/tuned": (multiply_no_numbers,),
     "gemm/direct": (multiply_no_numbers, lambda name: multiply_transposed(name, "float32")),
-    "gemm/dmma": (multiply_transposed_doubles,),
+    "gemm/dmma": (multiply_transposed_doubles, multiply_in_many_parts),
     "gemm/fma": (multiply_transposed_by_tiles,),
     "gemm/vector": (multiply_a_column, multiply_at_an_odd_address),
     "reduce_axis/panel": (reduce_long_axes,),
-    "reduce_axis/strip": (reduce_long_axes,),
+    "reduce_axis/strip": (reduce_long_axes, find_no_numbers),
     "scan/single_pass": (lambda _: scan_sections(),),
 }
 

@@ -178,8 +178,10 @@ EXPLAINED = {
             ("stencil_square", "shared.store"),
             *((f"scan_shuffle_{name}", "shared.load") for name in SHUFFLED),
             ("scan_single_pass_small_max_float64", "shared.store"),
+            ("scan_single_pass_small_max_int64", "shared.store"),
             ("scan_single_pass_small_min_float64", "shared.store"),
             ("scan_single_pass_small_min_int64", "shared.store"),
+            ("scan_single_pass_small_sum_float64", "shared.store"),
             *((f"reduce_axis_strip_{name}", "shared.store") for name in STRIPS),
         )
         for what in ("wavefronts", "conflicts")
