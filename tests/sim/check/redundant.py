@@ -164,10 +164,7 @@ SPARE_GUARDS = {
     },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
-        **{
-            f"gemm_dmma_tile<{tile}>::run<true>(": _OTHER_PATH
-            for tile in ("1, 1, 2, 2, 1, 32, 4", "4, 2, 1, 4, 1, 16, 4")
-        },
+        "gemm_dmma_tile<4, 2, 1, 4, 1, 16, 4>::run<true>(": _OTHER_PATH,
         "stage(g, place, step, step);": _ITEMS,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
         "write(g, place, my_row + warp_k / TN * 16, my_col + warp_k % TN * 16, all);": _ITEMS,
