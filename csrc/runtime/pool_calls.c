@@ -164,6 +164,8 @@ static smk_cuda find_slot(const smk_cuda_location *where, int type, int *slot)
     case SMK_LOCATION_NONE:
         *slot = MANAGED;
         return managed ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue;
+    case SMK_LOCATION_HOST_NEAREST:
+        break;
     }
     return SMK_CUDA_ErrorNotSupported;
 }

@@ -4,16 +4,23 @@
 
 #include <string.h>
 
-typedef enum attribute {
+enum {
     ATTRIBUTE_WINDOW = 1,
     ATTRIBUTE_WAITING = 3,
     ATTRIBUTE_PRIORITY = 8,
     ATTRIBUTE_DOMAINS = 9,
     ATTRIBUTE_DOMAIN = 10
-} attribute;
+};
 
 enum { WAITING_FIRST = 1, WAITING_LAST = 4, WAITING_UNSET = -1, HIT_LAST = 2, PERSISTING = 2, DOMAINS = 4 };
 enum { WINDOW_BYTES = 28 }; /* without the padding behind */
+/* Is a number that a program gives one of an attribute that streams have? */
+static bool is_attribute(int name)
+{
+    return name == ATTRIBUTE_WINDOW || name == ATTRIBUTE_WAITING ||
+           (name >= ATTRIBUTE_PRIORITY && name <= ATTRIBUTE_DOMAIN);
+}
+
 /* Is a window of memory one that a stream can have? */
 static bool is_window(const smk_stream_hints *hints)
 {
@@ -55,11 +62,9 @@ static smk_cuda set(smk_cuda_stream *stream, int name, const void *value)
         }
         hints.domain = number;
         break;
-    default:
-        return SMK_CUDA_ErrorInvalidValue;
     }
     stream->hints = hints;
-    return SMK_CUDA_Success;
+    return is_attribute(name) ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue;
 }
 
 static smk_cuda get(const smk_cuda_stream *stream, int name, void *value)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Compute capability -> what instructions that need it, and no later one, begin with.
 NEEDS = {
+    "12.0": (r"mma\S*\.kind::|mma\.sp::ordered_metadata\S*\.f16\.e[45]m",),
     "10.0": (
         r"(?:add|sub|mul|fma)\.(?:\w+\.)*(?:f32x2|f32\.b?f16)\b",
         r"(?:max|min)\.(?:\w+\.)*f32\s[^,;]+,[^,;]+,[^,;]+,",  # of three

@@ -143,6 +143,7 @@ EXPLAINED = {
     ("gemm_tuned_narrow_float32", "local.store.requests"): PASSED,
     ("gemm_tuned_narrow_float32", "local.store.sectors"): PASSED,
     **{(f"gemm_{kernel}", "async.sectors"): LOST for kernel in LOSING},
+    ("gemm_dmma_low_float64", "async.wavefronts"): FILLED,
     ("gemm_dmma_thin_float64", "async.wavefronts"): FILLED,
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,

@@ -231,7 +231,8 @@ def test_filled_by_p0(rows, copies):
         memory = core.empty(1 << 18, dtype="float64", backend="sim")  # also what lies beside them
         for row in (row for row in rows if row["kernel"] in kernels):
             m, k, n = map(int, re.findall(r"=(\d+)", row["case"]))
-            a, b = memory[: m * k].reshape(m, k), memory[-2 * k * n :][: k * n].reshape(k, n)
+            b_first = (memory.size - 2 * k * n) // 32 * 32  # where a line of memory begins
+            a, b = memory[: m * k].reshape(m, k), memory[b_first:][: k * n].reshape(k, n)
             words = {"variant": "dmma", "backend": "sim"}
             (launch,) = smemkit.profile(core.gemm, a, b, **words).launches
             pair = row["counters"]["async.wavefronts"]
