@@ -17,7 +17,14 @@ import pytest
 from kernels.test_conv2d import oracle
 from probe.test_probe import KERNELS as PROBES
 from probe.test_probe import launch
-from sim.check.altered import IN_PARTS, OF_PART, multiprocessors, ragged, regular, small_machine
+from sim.check.altered import (
+    OF_PART,
+    all_in_parts,
+    multiprocessors,
+    ragged,
+    regular,
+    small_machine,
+)
 
 import smemkit
 from smemkit.bench import workloads
@@ -107,7 +114,7 @@ def multiply_transposed_doubles(variant):
     with multiprocessors(1):
         for sizes in ((35, 70, 34), (66, 71, 250)):
             multiply_transposed(variant, "float64", *sizes)
-    for count, sizes in IN_PARTS["gemm/dmma"].values():
+    for count, sizes in itertools.chain.from_iterable(all_in_parts("gemm", "dmma").values()):
         with multiprocessors(count):
             multiply_transposed(variant, "float64", *(sizes[axis] for axis in "mkn"))
 

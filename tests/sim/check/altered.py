@@ -111,6 +111,13 @@ def ragged(family):
     return CLASSES[family].list_ragged()
 
 
+def by_layout(sizes):
+    """Four calls: k as it is and one more, n as it is and one more."""
+    return tuple(
+        {**sizes, "k": sizes["k"] + i, "n": sizes["n"] + j} for i in range(2) for j in range(2)
+    )
+
+
 # {folder/kernel: {part of the entry's name: sizes for which a plan takes it on a machine of one
 # multiprocessor}}: those above take other tiles there, or other launches.
 OF_PART = {
@@ -167,14 +174,15 @@ OF_PART = {
         "short_tall": ({"m": 40, "k": 65, "n": 20}, {"m": 60, "k": 84, "n": 20}),
     },
     "gemm/dmma": {
-        "": ({"m": 250, "k": 300, "n": 130}, {"m": 250, "k": 201, "n": 31}),
-        "wide": ({"m": 60, "k": 301, "n": 250},),
-        "large": ({"m": 120, "k": 602, "n": 250}, {"m": 128, "k": 601, "n": 251}),
-        "square": ({"m": 64, "k": 300, "n": 130}, {"m": 33, "k": 201, "n": 129}),
-        "flat": ({"m": 24, "k": 72, "n": 62}, {"m": 35, "k": 101, "n": 33}),
+        # those that look ahead have their code for each layout of the operands: k, n even or not
+        "": by_layout({"m": 250, "k": 300, "n": 130}),
+        "wide": by_layout({"m": 60, "k": 301, "n": 250}),
+        "large": by_layout({"m": 120, "k": 602, "n": 250}),
+        "square": by_layout({"m": 33, "k": 200, "n": 130}),
+        "flat": by_layout({"m": 35, "k": 100, "n": 34}),
         "turned": ({"m": 66, "k": 71, "n": 250, "turned": 1},),
         "turned_square": ({"m": 35, "k": 70, "n": 34, "turned": 1},),
-        "joint": ({"m": 64, "k": 200, "n": 24}, {"m": 33, "k": 71, "n": 31}),
+        "joint": (*by_layout({"m": 64, "k": 200, "n": 24}), {"m": 33, "k": 71, "n": 31}),
         # of 4 steps the last one lies where the sums meet
         "small": (
             {"m": 33, "k": 71, "n": 31, "turned": 1},
@@ -200,8 +208,8 @@ OF_PART = {
     "sort/shuffle": {"": ({"n": 500}, {"n": 1003}, {"n": 2000}, {"n": 4001})},
 }
 
-# {folder/kernel: {part of the entry's name: (multiprocessors, sizes)}}: calls whose plan cuts k on
-# that machine, for barriers and guards of which the calls above find nothing.
+# {folder/kernel: {part of the entry's name: (multiprocessors, sizes ...)}}: calls whose plan cuts k
+# on that machine, for barriers and guards of which the calls above find nothing.
 IN_PARTS = {
     "gemm/vector": {
         "across": (8, {"m": 1, "k": 4200, "n": 512}),
@@ -223,11 +231,11 @@ IN_PARTS = {
         "thin": (4, {"m": 30, "k": 2600, "n": 4}),
         "low": (2, {"m": 3, "k": 1300, "n": 24}),
         "small": (2, {"m": 33, "k": 1300, "n": 31, "turned": 1}),
-        "flat": (2, {"m": 24, "k": 1300, "n": 62}),
+        "flat": (1, *by_layout({"m": 24, "k": 1300, "n": 62})),
         "turned_square": (2, {"m": 35, "k": 1300, "n": 34, "turned": 1}),
         "large": (3, {"m": 128, "k": 1500, "n": 128}),  # whose sums a launch adds
-        "joint": (4, {"m": 24, "k": 1300, "n": 32}),
-        "square": (2, {"m": 33, "k": 1300, "n": 130}),
+        "joint": (4, *by_layout({"m": 24, "k": 1300, "n": 32})),
+        "square": (2, *by_layout({"m": 33, "k": 1300, "n": 130})),
     },
     "reduce_axis/panel": {"": (132, {"m": 1, "n": 300, "k": 5})},
     "reduce_axis/strip": {"": (132, {"m": 1, "n": 2800, "k": 3})},  # many of a column meet
@@ -263,9 +271,14 @@ def small_machine(family, variant):
 
 
 def in_parts(family, variant, entry):
-    """[(multiprocessors, sizes)] of the call in which k is cut; none where no plan cuts it."""
-    call = IN_PARTS.get(f"{family}/{variant}", {}).get(part_of(family, variant, entry))
-    return [] if call is None else [call]
+    """[(multiprocessors, sizes)] of the calls in which k is cut; none where no plan cuts it."""
+    return all_in_parts(family, variant).get(part_of(family, variant, entry), [])
+
+
+def all_in_parts(family, variant):
+    """{part: [(multiprocessors, sizes)]} of a variant's calls in which k is cut."""
+    parts = IN_PARTS.get(f"{family}/{variant}", {})
+    return {part: [(count, sizes) for sizes in calls] for part, (count, *calls) in parts.items()}
 
 
 def keywords_of(family, variant, entry):

@@ -9,7 +9,6 @@ _OWN = "each thread goes on with the elements that it has written itself"
 _ONE = "before and after it thread 0 works alone"
 
 _CONDITION = "the barrier of the loop's condition follows at once"
-_LAYOUT = "these calls have other layouts; in theirs the same barrier of the source is found out"
 _SINGLE = "of float64, k is cut where a block has one row: who writes its sum draws the ticket"
 _WARP = "one warp, whose lanes meet before they touch each other's rows"
 
@@ -38,23 +37,6 @@ CLEAN_WITHOUT_BARRIER = {
         for dtype in ("float32", "float64", "int32", "int64")
         for i in (0, 4)
     },
-    # the tiles that look ahead have their code once for each layout of the operands
-    **{
-        f"gemm_dmma_{tile}_float64:{place}": _LAYOUT
-        for tile in ("joint", "flat", "square")
-        for place in ("506:4", "366:5", "386:6", "404:7", "508:8", "366:9", "386:10", "404:11")
-    },
-    **{f"gemm_dmma_{tile}_float64:404:15": _LAYOUT for tile in ("joint", "flat", "square")},
-    **{
-        f"gemm_dmma_{tile}float64:{place}": _LAYOUT
-        for tile in ("large_", "")
-        for place in ("506:3", "366:4", "386:5", "508:6", "366:7", "386:8")
-    },
-    **{
-        f"gemm_dmma_wide_float64:{place}": _LAYOUT
-        for place in ("504:0", "366:1", "386:2", "506:3", "366:4", "386:5")
-    },
-    **{f"gemm_dmma_wide_float64:{place}": _LAYOUT for place in ("510:9", "366:10", "386:11")},
     "gemm_vector_float64:87:1": _SINGLE,
     "scan_blelloch:12:0": _OWN,
     "scan_blelloch:21:8": _ONE,
@@ -164,7 +146,17 @@ SPARE_GUARDS = {
     },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
-        "gemm_dmma_tile<4, 2, 1, 4, 1, 16, 4>::run<true>(": _OTHER_PATH,
+        **{
+            f"gemm_dmma_tile<{tile}>::run<true>(": _OTHER_PATH
+            for tile in (
+                "1, 1, 2, 2, 1, 32, 4",
+                "1, 2, 2, 2, 1, 16, 6",
+                "2, 2, 2, 2, 1, 16, 4",
+                "4, 2, 1, 4, 1, 16, 4",
+                "4, 2, 2, 4, 1, 32, 3",
+                "4, 2, 2, 2, 1, 16, 4",
+            )
+        },
         "stage(g, place, step, step);": _ITEMS,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
         "write(g, place, my_row + warp_k / TN * 16, my_col + warp_k % TN * 16, all);": _ITEMS,

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from sim.check import check_cases, check_ptx, mutate
 from sim.check.altered import (
-    IN_PARTS,
     OF_PART,
+    all_in_parts,
     altered,
     check_call,
     in_parts,
@@ -63,7 +63,8 @@ def test_package_originals_are_clean(kernel):
                 with small_machine(family, variant):
                     found = check_call(smemkit._core, family, variant, dtype, sizes, keywords)
                 assert not found, f"{dtype} {sizes} {keywords}\n" + "\n".join(map(str, found))
-        for count, sizes in IN_PARTS.get(f"{family}/{variant}", {}).values():
+        cut = all_in_parts(family, variant).values()
+        for count, sizes in itertools.chain.from_iterable(cut):
             with multiprocessors(count):
                 found = check_call(smemkit._core, family, variant, dtype, sizes)
             assert not found, f"{dtype} {sizes}\n" + "\n".join(map(str, found))
