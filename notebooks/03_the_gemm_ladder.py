@@ -227,6 +227,18 @@ print(f"wavefronts for each: {double.counters['shared.load.wavefronts'] / matrix
 print("conflicts:", double.counters["shared.load.conflicts"])
 
 # %% [markdown]
+# Where k is short nothing is used often enough to be staged: `unstaged` reads the elements that
+# `mma` wants straight from memory. **Predict** how often it asks shared memory, and how
+# many more sectors it reads of global memory.
+
+# %%
+short = a[:, :16].astype("float64"), b[:16].astype("float64")
+for name in ("dmma", "unstaged"):
+    found = smemkit.profile(smemkit.gemm, *short, variant=name, backend="sim").counters
+    sectors = found["async.sectors"] + found["global.load.sectors"]
+    print(f"{name:9}{found['shared.load.wavefronts']:6} wavefronts,{sectors:6} sectors")
+
+# %% [markdown]
 # ## On a GPU
 #
 # Counters are not time. These are times: of the GPU of this machine, or, where there is none,

@@ -439,6 +439,7 @@ def test_gemm_exhibits_round_once_a_step():
         "tuned",
         "direct",
         "dmma",
+        "unstaged",
         "vector",
         "fma",
         "split_k",

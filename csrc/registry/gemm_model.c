@@ -43,12 +43,18 @@ static const smk_gemm_tile tiles[] = {
                            odd_a, odd_b, writes, odd_writes)                                                           \
     {"direct", part,  4,   threads, rows, columns, depth, shared_bytes,        resident, start, alone, busy, end,      \
      odd_a,    odd_b, 0.0, 1.0,     0.0,  0.0,     false, {writes, odd_writes}},
+#define SMK_GEMM_UNSTAGED_TILE(part, rows, columns, depth, threads, resident, start, alone, busy, end, writes,         \
+                               odd_writes)                                                                             \
+    {"unstaged", part,     8,     threads, rows, columns, depth,                                                       \
+     0,          resident, start, alone,   busy, end,     0.0,                                                         \
+     0.0,        0.0,      1.0,   0.0,     0.0,  false,   {writes, odd_writes}},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
 #undef SMK_GEMM_FMA_TILE
 #undef SMK_GEMM_SHORT_TILE
 #undef SMK_GEMM_ONCE_TILE
+#undef SMK_GEMM_UNSTAGED_TILE
 };
 
 /* Of an H200, in bytes a microsecond: its memory; and its L2 cache, which holds most partial sums. */
@@ -264,19 +270,19 @@ smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t s
     smk_gemm_choice best = {.tile = NULL};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         const smk_gemm_tile *tile = &tiles[i];
-        const bool is_measured = request->item_bytes == tile->bytes && !tile->is_short;
+        const bool may_cut = request->item_bytes == tile->bytes && tile->shared_bytes > 0;
         int64_t blocks = 0;
         if (!suits(request, tile, is_raw, &blocks)) {
             continue;
         }
-        for (int64_t wanted = 1; wanted <= PARTS_MOST && (wanted == 1 || (is_measured && blocks * wanted <= most));
+        for (int64_t wanted = 1; wanted <= PARTS_MOST && (wanted == 1 || (may_cut && blocks * wanted <= most));
              wanted += wanted < 4 ? 1 : wanted / 2) {
             try_parts(request, tile, wanted, step, slowdown, &best);
         }
         const int64_t rounds[] = {1, 2, 4};
         for (size_t j = 0; j < sizeof rounds / sizeof rounds[0]; j++) { /* as many as just fill the machine */
             const int64_t wanted = blocks > 0 ? rounds[j] * (int64_t)request->machine->multiprocessors / blocks : 1;
-            if (wanted > 1 && is_measured) {
+            if (wanted > 1 && may_cut) {
                 try_parts(request, tile, wanted < PARTS_MOST ? wanted : PARTS_MOST, step, slowdown, &best);
             }
         }

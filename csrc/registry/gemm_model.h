@@ -10,13 +10,13 @@ typedef struct smk_gemm_tile {
     size_t bytes; /* of the elements that it was measured with: for others k is cut into no parts */
     uint32_t threads;
     int64_t rows, columns, depth;
-    size_t shared_bytes;
+    size_t shared_bytes; /* 0 where k is cut into no parts: for a short k, and where nothing is staged */
     int64_t resident;
     double start, alone, busy, end;
     double odd_a, odd_b, turned; /* turned: -1 where it takes only operands whose rows lie side by side */
     double reads;
     double last, each; /* last: 0 where a launch adds the sums of parts */
-    bool is_short;     /* k is staged in one step, or in two: shared_bytes is 0, and smk_gemm_model_stage says how */
+    bool is_short;     /* k is staged in one step, or in two: smk_gemm_model_stage says how */
     double writes[2];  /* of rows of c of an even length, and of an odd one */
 } smk_gemm_tile;
 

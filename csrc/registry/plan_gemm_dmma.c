@@ -1,9 +1,13 @@
-/* The plan of gemm/dmma: a launch of the tile and the parts of k that the model chooses; and where parts are many or large,
- * one that adds their sums. */
+/* Plans of gemm on the tensor cores of float64. dmma: a launch of the tile and the parts of k that the model chooses; and
+ * where parts are many or large, one that adds their sums. unstaged: a launch of its tile. */
 #include "registry/gemm_model.h"
 
 /* As in gemm/dmma.cu. */
 enum { ADD_THREADS = 128, PART_STEP = 16 };
+
+/* As in gemm/unstaged.cu: elements of a sector of 32 bytes; and how many rows of c make it worth while that a warp takes
+ * every fourth of them, so that all begin alike: warps of 16 take 64 by fours. */
+enum { SECTOR = 4, APART_ROWS = 64 };
 
 /* How many times as long as an H200 others take for a step, where the model knows no slowdown of theirs: GPUs that are not
  * made for float64 have a small part of its units, for mma too. */
@@ -55,6 +59,40 @@ smk_status smk_plan_gemm_dmma(const smk_request *request, smk_plan *plan, smk_er
         smk_plan_gemm_add_sums(&made, request, choice.parts, 0, ADD_THREADS);
         made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
     }
+    made.time_us = choice.time_us * slow_down(request);
+    *plan = made;
+    return SMK_OK;
+}
+
+/* (a, b, c, m, k, n, strides, stack). */
+smk_status smk_plan_gemm_unstaged(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    const int64_t *d = request->dimensions;
+    smk_plan made = {.step_count = 0};
+    if (d[SMK_GEMM_M] == 0 || d[SMK_GEMM_N] == 0) {
+        *plan = made;
+        return SMK_OK;
+    }
+    const smk_gemm_choice choice = smk_gemm_model_choose(request, 0);
+    smk_status status = smk_gemm_model_check(request, choice, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    const smk_gemm_tile *tile = choice.tile;
+    const bool apart = d[SMK_GEMM_M] >= APART_ROWS && d[SMK_GEMM_N] % SECTOR != 0;
+    const int64_t down = apart ? smk_plan_divide_up(d[SMK_GEMM_M], APART_ROWS) * (APART_ROWS / tile->rows)
+                               : smk_plan_divide_up(d[SMK_GEMM_M], tile->rows);
+    const int64_t across = smk_plan_divide_up(d[SMK_GEMM_N] + (apart ? SECTOR - 1 : 0), tile->columns);
+    smk_step *step = &made.step[made.step_count++];
+    step->part = tile->part;
+    step->grid.x = (uint32_t)(down * across);
+    step->block = (smk_dim3){tile->threads, 1, 1};
+    smk_plan_gemm_add_operands(step, request, choice.parts, 0);
+    status = smk_plan_gemm_add_stack(step, request, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_gemm_model_note(&choice, &made);
     made.time_us = choice.time_us * slow_down(request);
     *plan = made;
     return SMK_OK;

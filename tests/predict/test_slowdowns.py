@@ -109,7 +109,7 @@ def test_tensor_cores_at_half_their_rate_lose_to_multiply_adds():
 
 
 def test_predictions_are_planned_for_their_card():
-    x = numpy.ones((64, 64), dtype="float64")
+    x = numpy.ones((160, 160), dtype="float64")
     assert smemkit.predict(smemkit.gemm, x, x, device="h200").kernels[0].startswith("gemm_dmma")
     found = smemkit.predict(smemkit.gemm, x, x, device="t4")  # which cannot run that kernel
     assert "dmma" not in found.kernels[0]

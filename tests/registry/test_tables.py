@@ -20,6 +20,7 @@ OTHER_BLOCKS = {
     "gemm_vector_narrow": 512,
     "gemm_vector_across": 512,
     "gemm_dmma_large": 256,
+    "gemm_unstaged_warp": 32,
     "gemm_direct_broad": 256,
     "gemm_fma_row": 256,
     "gemm_fma_rows4": 256,

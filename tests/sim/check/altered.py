@@ -195,6 +195,11 @@ OF_PART = {
         "": ({"m": 256, "k": 76, "n": 250}, {"m": 256, "k": 77, "n": 250}),
         "narrow": ({"m": 3, "k": 237, "n": 62}, {"m": 12, "k": 80, "n": 62}),
     },
+    "gemm/unstaged": {
+        "": ({"m": 30, "k": 33, "n": 15}, {"m": 17, "k": 9, "n": 16}),
+        "warp": ({"m": 66, "k": 70, "n": 34}, {"m": 40, "k": 70, "n": 31}),
+        "large": ({"m": 70, "k": 7, "n": 61}, {"m": 40, "k": 6, "n": 36}),
+    },
     "gemm/short_k": {"": ({"m": 70, "k": 3, "n": 140},)},
     # of 3 columns many values meet: by element, and in IN_PARTS in packs
     "reduce_axis/strip": {
