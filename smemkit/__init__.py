@@ -121,8 +121,6 @@ Limits
     sm_80, -arch=compute_80, where it has one
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
-  - matrices of bytes in ldmatrix and stmatrix (.b8, .b8x16), and numbers of type .s2f6x2: access
-    the bytes of a matrix with ld and st
   - cudaMalloc and cudaFree in a kernel: call malloc and free there
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one
@@ -136,6 +134,7 @@ Limits
   - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one
   - stores that nobody waits for (st.async.mmio, on sm_100): store with st.mmio.release
   - generic addresses of 32 bits: compile for addresses of 64 bits
+  - fixed-point numbers of 8 bits (.s2f6x2): convert to .e4m3x2 or to integers
   - performance monitors of the GPU (%pm0 to %pm7): ask smemkit.profile for counts
 
 - Of tensor cores the simulator has mma.sync of f16, bf16 and tf32 with sums in f32, and of f64,

@@ -54,9 +54,33 @@ static bool is_declarable(smk_type type)
     case SMK_TYPE_S2:
     case SMK_TYPE_U4:
     case SMK_TYPE_S4:
+    case SMK_TYPE_BF16:
+    case SMK_TYPE_BF16X2:
+    case SMK_TYPE_TF32:
     case SMK_TYPE_F32X2:
+    case SMK_TYPE_E4M3:
+    case SMK_TYPE_E5M2:
+    case SMK_TYPE_E3M2:
+    case SMK_TYPE_E2M3:
+    case SMK_TYPE_E2M1:
+    case SMK_TYPE_UE4M3:
+    case SMK_TYPE_UE8M0:
     case SMK_TYPE_E4M3X2:
     case SMK_TYPE_E5M2X2:
+    case SMK_TYPE_E2M3X2:
+    case SMK_TYPE_E3M2X2:
+    case SMK_TYPE_E2M1X2:
+    case SMK_TYPE_UE8M0X2:
+    case SMK_TYPE_E4M3X4:
+    case SMK_TYPE_E5M2X4:
+    case SMK_TYPE_E2M3X4:
+    case SMK_TYPE_E3M2X4:
+    case SMK_TYPE_E2M1X4:
+    case SMK_TYPE_B8X16:
+    case SMK_TYPE_B6X16_P32:
+    case SMK_TYPE_B4X16_P64:
+    case SMK_TYPE_U16X2:
+    case SMK_TYPE_S16X2:
         return false;
     default: /* types of registers and variables */
         return true;

@@ -163,7 +163,7 @@ FAULTS = [
     (MMA + "«{f, f, 0, f}», {r, r}, {r}, {f, f, f, f};", PTX),
     (MMA + "{f, f, f, f}, «{r, _}», {r}, {f, f, f, f};", PTX),
     (MMA + "{f, f, f, f}, «{r, sh}», {r}, {f, f, f, f};", PTX),
-    ("ldmatrix.sync.aligned«.m16n16».x1.trans.shared.b8 {r, s}, [sh];", UNSUPPORTED),
+    ("«ldmatrix».sync.aligned.m16n16.x1.trans.shared.b8 {r, s}, [sh];", PTX),
     ("ldmatrix.sync.aligned.m8n8.x1.shared«.b8» {r}, [sh];", TYPE),
     ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 «r», [sh];", PTX),
     ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 «{r}», [sh];", PTX),

@@ -257,7 +257,7 @@ uint32_t smk_bounds_check_origin(smk_race *race, const smk_warp *warp, const smk
     uint32_t instruction_id =
         smk_finding_instruction_id(&race->launch->ids, event->op->function, event->op->instruction);
     unsigned number =
-        provenance->origin_of[event->used != NULL][instruction_id]; /* only the event of a copy's source has `used` */
+        provenance->origin_of[event->used != NULL][instruction_id]; /* of copies only the source has `used` */
     if (number == SMK_ORIGIN_NONE) {
         return 0;
     }

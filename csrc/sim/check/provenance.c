@@ -290,7 +290,8 @@ static void note(tracer *t, const smk_instruction *in, uint32_t instruction_id)
     if (smk_opcode_accesses(in)) {
         origin_of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], space);
     } else if (smk_opcode_moves_matrices(in)) {
-        origin_of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], SMK_SPACE_SHARED);
+        const uint8_t origin = judge_operand(t, &in->operands[in->result_count], SMK_SPACE_SHARED);
+        origin_of[0][instruction_id] = origin_of[1][instruction_id] = origin; /* [1]: of rows with padding */
     } else if (smk_opcode_class(in) == SMK_CLASS_COPY && in->operand_count >= 3) {
         origin_of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
         origin_of[1][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);

@@ -45,7 +45,7 @@ typedef struct smk_access_event {
     uint32_t mask;    /* not 0 */
     uint8_t shape[2]; /* smk_access_shape of each half, inactive lanes included; of a copy ANY */
     uint64_t address[SMK_WARP_SIZE];
-    const uint8_t *used;    /* of a COPY's source: the bytes that each lane reads; NULL: `bytes` */
+    const uint8_t *used;    /* of a COPY's source and of padded rows: the bytes that each lane reads; NULL: `bytes` */
     const uint64_t *source; /* of a COPY: source address of each lane, also of those that read nothing */
 } smk_access_event;
 

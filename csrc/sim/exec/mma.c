@@ -239,6 +239,79 @@ static inline const smk_operation *collect(smk_warp *warp, const smk_operation *
     return op + 1;
 }
 
+/* Byte `column` of each of 4 lanes from `first` on, in which 4 rows of registers hold 16 bytes. */
+static uint32_t gather_bytes(const smk_warp *warp, const uint32_t *rows, unsigned first, unsigned column)
+{
+    const uint32_t *words = SMK_ROW(const uint32_t, warp, rows[column / sizeof(uint32_t)]) + first;
+    uint32_t gathered = 0;
+    for (unsigned i = 0; i < sizeof gathered; i++) {
+        gathered |= (words[i] >> 8 * (column % sizeof(uint32_t)) & UINT32_C(0xff)) << 8 * i;
+    }
+    return gathered;
+}
+
+const smk_operation *smk_mma_hand_out_bytes(smk_warp *warp, const smk_operation *op)
+{
+    const uint32_t *rows = op->u.detail->rows;
+    for (unsigned i = 0; i < op->count; i++) {
+        uint32_t *result = SMK_ROW(uint32_t, warp, rows[GROUP + i]);
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+            const unsigned first = 2 * MATRIX_ROWS * (i / 2) + GROUP * (lane % GROUP);
+            result[lane] = gather_bytes(warp, rows, first, lane / GROUP + MATRIX_ROWS * (i % 2));
+        }
+    }
+    return op + 1;
+}
+
+static inline const smk_operation *unpack(smk_warp *warp, const smk_operation *op, unsigned bits)
+{
+    const uint32_t *rows = op->u.detail->rows;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        uint32_t packed[GROUP + 1] = {0}, bytes[GROUP] = {0};
+        for (unsigned i = 0; i < GROUP; i++) {
+            packed[i] = SMK_ROW(const uint32_t, warp, rows[i])[lane];
+        }
+        for (unsigned i = 0; i < sizeof bytes; i++) {
+            const unsigned word = bits * i / 32, shift = bits * i % 32;
+            const uint64_t both = packed[word] | (uint64_t)packed[word + 1] << 32;
+            bytes[i / sizeof *bytes] |= (uint32_t)(both >> shift & ((1U << bits) - 1)) << 8 * (i % sizeof *bytes);
+        }
+        for (unsigned i = 0; i < GROUP; i++) {
+            SMK_ROW(uint32_t, warp, rows[i])[lane] = bytes[i];
+        }
+    }
+    return op + 1;
+}
+
+const smk_operation *smk_mma_unpack_6(smk_warp *warp, const smk_operation *op)
+{
+    return unpack(warp, op, 6);
+}
+
+const smk_operation *smk_mma_unpack_4(smk_warp *warp, const smk_operation *op)
+{
+    return unpack(warp, op, 4);
+}
+
+/* Lane 4 g + t holds bytes g (bits 0 to 15) and g + 8 of rows 2 t and 2 t + 1. */
+const smk_operation *smk_mma_collect_bytes(smk_warp *warp, const smk_operation *op)
+{
+    const uint32_t *rows = op->u.detail->rows;
+    for (unsigned matrix = 0; matrix < op->count; matrix++) {
+        const uint32_t *held = SMK_ROW(const uint32_t, warp, rows[GROUP + matrix]);
+        for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+            const unsigned row = i / GROUP, word = i % GROUP, shift = 8 * (row % 2) + 16 * (word / 2);
+            const uint32_t *quad = held + GROUP * GROUP * (word % 2) + row / 2;
+            uint32_t made = 0;
+            for (unsigned byte = 0; byte < sizeof made; byte++) {
+                made |= (quad[GROUP * byte] >> shift & UINT32_C(0xff)) << 8 * byte;
+            }
+            SMK_ROW(uint32_t, warp, rows[word])[MATRIX_ROWS * matrix + row] = made;
+        }
+    }
+    return op + 1;
+}
+
 const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op)
 {
     return hand_out(warp, op, false);

@@ -87,7 +87,7 @@ smk_handler smk_mma_find(const smk_instruction *instruction);
 /* Products of two elements that an mma makes: rows * columns * depth; 0 for other instructions. */
 uint32_t smk_mma_products(const smk_instruction *instruction);
 
-/* ldmatrix is three operations. The first checks that all lanes are present (u.detail->bytes: the number of operations
+/* ldmatrix is three operations, or four. The first checks that all lanes are present (u.detail->bytes: the number of operations
  * to skip where the guard is false in all lanes). The second is a load: 8 lanes for each matrix read a row of 16 bytes
  * each into 4 rows of registers. The third distributes them (u.detail->rows: those 4, then those of op->count
  * results). */
@@ -95,10 +95,21 @@ const smk_operation *smk_mma_enter(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out_transposed(smk_warp *warp, const smk_operation *op);
 
+/* 16x16 bytes, transposed: 16 lanes for each matrix, which has two results. */
+const smk_operation *smk_mma_hand_out_bytes(smk_warp *warp, const smk_operation *op);
+
+/* Before it or smk_mma_hand_out: makes bytes of the 16 elements of 6 or 4 bits with which each of the rows that were
+ * read begins. */
+const smk_operation *smk_mma_unpack_6(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_mma_unpack_4(smk_warp *warp, const smk_operation *op);
+
 /* stmatrix is ldmatrix backwards: the second operation collects the rows of the matrices from what lanes hold, and the
  * third stores them. */
 const smk_operation *smk_mma_collect(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_collect_transposed(smk_warp *warp, const smk_operation *op);
+
+/* 16x8 bytes, transposed: 8 rows of 16 bytes for each matrix. */
+const smk_operation *smk_mma_collect_bytes(smk_warp *warp, const smk_operation *op);
 
 /* movmatrix: rows `d` and `a`. */
 const smk_operation *smk_mma_transpose(smk_warp *warp, const smk_operation *op);

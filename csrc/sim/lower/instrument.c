@@ -12,7 +12,9 @@
 #include "sim/exec/grid.h"
 #include "sim/lower/lowering.h"
 
-enum { HALF = 16 };
+#include <string.h>
+
+enum { HALF = 16, USED_SHIFT = 16 };
 
 static const smk_observer *observer_of(const smk_warp *warp)
 {
@@ -183,16 +185,22 @@ static void find_shape(const smk_warp *warp, smk_access_event *event, const void
     event->shape[1] = shape_of(equal, UINT32_C(0xFFFF0000), second);
 }
 
-/* Fields: `a` and u.immediate as in the access; d space, b narrow, c bytes, d2 kind. */
+/* Fields: `a` and u.immediate as in the access; d space, b narrow, c bytes, and where lanes use fewer, these above them;
+ * d2 kind. */
 static const smk_operation *run_access(smk_warp *warp, const smk_operation *op)
 {
+    uint8_t used[SMK_WARP_SIZE];
     smk_access_event event; /* not initialised: all addresses are written below */
     event.op = op;
     event.kind = (smk_access_kind)op->d2;
     event.space = (smk_space)op->d;
-    event.bytes = op->c;
+    event.bytes = op->c & ((1U << USED_SHIFT) - 1);
     event.mask = smk_operation_mask(warp, op);
     event.used = NULL;
+    if (op->c >> USED_SHIFT != 0) {
+        memset(used, (int)(op->c >> USED_SHIFT), sizeof used);
+        event.used = used;
+    }
     event.source = NULL;
     if (event.mask == 0) {
         return op + 1;
@@ -279,6 +287,11 @@ bool smk_instrument_emit_access(smk_lowering *lowering, smk_access_kind kind, sm
     }
     *op = access;
     return true;
+}
+
+bool smk_instrument_emit_partial(smk_lowering *lowering, smk_space space, bool narrow, unsigned bytes, unsigned used)
+{
+    return smk_instrument_emit_access(lowering, SMK_ACCESS_LOAD, space, narrow, bytes | used << USED_SHIFT);
 }
 
 /* Launches ------------------------------------------------------------------------------------------------------- */

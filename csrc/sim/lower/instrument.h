@@ -20,6 +20,9 @@ bool smk_instrument_emit_run(struct smk_lowering *lowering);
 smk_operation *smk_instrument_emit_value(struct smk_lowering *lowering); /* with the guard; NULL after a failure */
 bool smk_instrument_emit_access(struct smk_lowering *lowering, smk_access_kind kind, smk_space space, bool narrow,
                                 unsigned bytes);
+/* The same for a load that uses the first `used` of these bytes alone, in each lane. */
+bool smk_instrument_emit_partial(struct smk_lowering *lowering, smk_space space, bool narrow, unsigned bytes,
+                                 unsigned used);
 
 /* Is it the operation that begins a run? */
 bool smk_instrument_is_run(const smk_operation *op);

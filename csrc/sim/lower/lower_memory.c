@@ -418,6 +418,12 @@ static bool lower_conversion(smk_lowering *lowering)
     return true;
 }
 
+/* Of an element in memory; a row has 16 of up to 8 bits, or 8 of 16. */
+static unsigned get_row_bits(const smk_instruction *instruction)
+{
+    return instruction->source_type == SMK_TYPE_B6X16_P32 ? 6 : instruction->source_type == SMK_TYPE_B4X16_P64 ? 4 : 8;
+}
+
 /* The access of an ldmatrix or stmatrix: each lane with an address accesses a row of 16 bytes. */
 static bool lower_rows_of_matrices(smk_lowering *lowering, bool store, const address *at, unsigned matrices,
                                    const uint32_t *rows)
@@ -436,17 +442,36 @@ static bool lower_rows_of_matrices(smk_lowering *lowering, bool store, const add
         op->slot = take_slot(lowering);
         op->u.immediate = at->add;
     }
-    return op != NULL && smk_instrument_emit_access(lowering, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at->space,
-                                                    at->narrow, MATRIX_ROW_BYTES);
+    const unsigned used = get_row_bits(lowering->instruction) * MATRIX_ROW_BYTES / 8;
+    return op != NULL && (used < MATRIX_ROW_BYTES
+                              ? smk_instrument_emit_partial(lowering, at->space, at->narrow, MATRIX_ROW_BYTES, used)
+                              : smk_instrument_emit_access(lowering, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD,
+                                                           at->space, at->narrow, MATRIX_ROW_BYTES));
+}
+
+static smk_handler find_distribution(const smk_instruction *instruction, bool store)
+{
+    const bool transposed = smk_module_has(instruction, SMK_MODIFIER_TRANS);
+    if (transposed && !smk_module_has(instruction, SMK_MODIFIER_M8N8)) {
+        return store ? smk_mma_collect_bytes : smk_mma_hand_out_bytes;
+    }
+    return store ? (transposed ? smk_mma_collect_transposed : smk_mma_collect)
+                 : (transposed ? smk_mma_hand_out_transposed : smk_mma_hand_out);
 }
 
 /* The distribution of matrices over the lanes, or its inverse. */
 static bool lower_distribution(smk_lowering *lowering, bool store, unsigned matrices, const smk_detail *detail)
 {
-    const bool transposed = smk_module_has(lowering->instruction, SMK_MODIFIER_TRANS);
-    smk_operation *op =
-        smk_lower_emit_always(lowering, store ? (transposed ? smk_mma_collect_transposed : smk_mma_collect)
-                                              : (transposed ? smk_mma_hand_out_transposed : smk_mma_hand_out));
+    const unsigned bits = get_row_bits(lowering->instruction);
+    smk_operation *op = NULL;
+    if (bits < 8) {
+        op = smk_lower_emit_always(lowering, bits == 6 ? smk_mma_unpack_6 : smk_mma_unpack_4);
+        if (op == NULL) {
+            return false;
+        }
+        op->u.detail = detail;
+    }
+    op = smk_lower_emit_always(lowering, find_distribution(lowering->instruction, store));
     if (op != NULL) {
         op->u.detail = detail;
         op->count = matrices;
