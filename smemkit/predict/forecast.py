@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import math
 import re
+import statistics
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .atomics import count_atomic_slices, is_crowd_known
 from .executed import map_counts
 from .fit import demand_fit
 from .gains import EASED, Gains, ease, is_conflicted, remove_conflicts
 from .machine_code import load
-from .model import OWN, REPEATED, count_atomic_slices, time_launch
+from .model import OWN, REPEATED, time_launch
 from .phases import is_watching
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
@@ -28,9 +30,10 @@ USUAL = 0.15  # of the time: how far a prediction is off where all is known
 # What widens the range, as a share of the time.
 NO_CODE, GUESSED, UNKNOWN_REUSE, NEAR_CACHE, CONTENDED, POWER = 0.35, 0.15, 0.3, 0.25, 0.3, 0.2
 COLD, EXPOSED, MUTUAL, TEXTURES, SYSTEM = 0.15, 0.15, 0.35, 0.5, 1.0
-LOCAL, SKEWED_MOST, LAST, DIVIDED = 2.0, 3.0, 0.5, 1.5
+LOCAL, SKEWED_MOST, LAST, DIVIDED = 1.0, 3.0, 0.5, 2.0
 UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
 UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
+SPREADS = 2.0  # standard errors of the mean of the counted blocks that the range has
 START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
 NOTED = 0.1  # share of the time from which on that is said
 # Of instructions, a line each:
@@ -124,8 +127,8 @@ def find_class_place(executed: ExecutedCode | None, kind: str) -> str:
 def find_imbalance(facts: Mapping[str, Any]) -> float:
     """How many times as many requests as the mean one counted block makes, at most.
 
-    >>> rows = [(0, 3, False, 0, 8, 1, 1, 1, 10, 0, 1), (9, 3, False, 0, 8, 1, 1, 1, 30, 0, 1)]
-    >>> find_imbalance({"footprint": rows})
+    >>> first, other = ((n, 3, False, 0, 8, 1, 1, 0, 0, 1, 10 + 20 * n, 0, 1) for n in (0, 1))
+    >>> find_imbalance({"footprint": [first, other]})
     1.5
     """
     sums: dict[int, int] = {}
@@ -133,6 +136,22 @@ def find_imbalance(facts: Mapping[str, Any]) -> float:
         sums[block] = sums.get(block, 0) + requests
     mean = sum(sums.values()) / max(len(sums), 1)
     return max(sums.values()) / mean if mean > 0 else 1.0
+
+
+def find_spread(facts: Mapping[str, Any]) -> float:
+    """The standard error of what an average block asks for, of a few that stand for all.
+
+    >>> first, other = ((n, 3, False, 0, 8, 1, 1, 0, 0, 10 + 20 * n, 1, 0, 1) for n in (0, 1))
+    >>> find_spread({"footprint": [first, other], "blocks": 2, "blocks_total": 9})
+    0.5
+    """
+    lines: dict[int, int] = {}
+    for block, *_, asked, _requests, _serial, _waits in facts.get("footprint", ()):
+        lines[block] = lines.get(block, 0) + asked
+    if len(lines) < 2 or facts["blocks"] >= facts["blocks_total"] or not any(lines.values()):
+        return 0.0
+    error = statistics.stdev(lines.values()) / math.sqrt(len(lines))
+    return error / statistics.mean(lines.values())
 
 
 def find_divisions(facts: Mapping[str, Any], executed: ExecutedCode) -> float:
@@ -143,6 +162,11 @@ def find_divisions(facts: Mapping[str, Any], executed: ExecutedCode) -> float:
         if DIVISION.match(row["ptx"])
     )
     return float(DIVISION_SLOTS * divisions / max(executed.issue_slots, 1.0))
+
+
+def find_skew_most(facts: Mapping[str, Any], card: Card) -> float:
+    """By how much more of the time atomics may take where one part of the L2 cache has them all."""
+    return max(CONTENDED, min(count_atomic_slices(facts, card) - 1, SKEWED_MOST))
 
 
 def note_instructions(facts: Mapping[str, Any]) -> dict[str, float]:
@@ -221,12 +245,17 @@ def say_unknown(
             notes[
                 f"how unequal the blocks of {kernel} are: of those that were counted one makes "
                 f"{uneven:.1f} times as many requests as the mean"
-            ] = share
+            ] = max(share, SPREADS * find_spread(facts))
+        elif (spread := SPREADS * find_spread(facts)) > NOTED:
+            notes[
+                f"how much the other blocks of {kernel} do: those that were counted differ, and so "
+                "may the mean of all"
+            ] = spread
         if "atomics" in launch.parts and launch.limited_by == "atomics":
             notes[
                 "how many atomics meet at one address, or in one part of the L2 cache, depends on "
                 "data"
-            ] = max(CONTENDED, min(count_atomic_slices(facts, card) - 1, SKEWED_MOST))
+            ] = CONTENDED if is_crowd_known(facts) else find_skew_most(facts, card)
         if launch.local.miss:
             notes[
                 f"which lines of local memory the L1 cache keeps: the threads of {kernel} have "

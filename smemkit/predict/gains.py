@@ -128,10 +128,11 @@ def coalesce(
             coalesced.add(number)
     footprint = []
     for row in facts.get("footprint", ()):
-        block, number, *middle, lines, requests, serial, waits = row
+        block, number, *middle, waves, lines, requests, serial, waits = row
         if number in coalesced:
-            lines = min(lines, requests * math.ceil(needed / LINE_SECTORS))
-        footprint.append((block, number, *middle, lines, requests, serial, waits))
+            most = requests * math.ceil(needed / LINE_SECTORS)
+            waves, lines = min(waves, most), min(lines, most)
+        footprint.append((block, number, *middle, waves, lines, requests, serial, waits))
     return _change(facts, changed, footprint)
 
 
@@ -161,8 +162,10 @@ def fill_lanes(facts: Mapping[str, Any], lines: Collection[int] | None) -> dict[
         }
     footprint = [
         (block, number, *middle, *(each * left.get(number, 1.0) for each in last))
-        for block, number, *middle, lines_, requests, serial, waits in facts.get("footprint", ())
-        for last in [(lines_, requests, serial, waits)]
+        for block, number, *middle, waves, lines_, requests, serial, waits in facts.get(
+            "footprint", ()
+        )
+        for last in [(waves, lines_, requests, serial, waits)]
     ]
     return _change(facts, changed, footprint)
 
@@ -233,10 +236,12 @@ def merge_atomics(facts: Mapping[str, Any], places: Collection[Place]) -> dict[s
             merged.add(number)
     footprint = []
     for row in facts.get("footprint", ()):
-        block, number, *middle, lines, requests, serial, waits = row
+        block, number, *middle, crowd, waves, lines, requests, serial, waits = row
         if number in merged:
-            lines, serial = min(lines, requests), min(serial, requests)
-        footprint.append((block, number, *middle, lines, requests, serial, waits))
+            left = min(serial, requests)
+            crowd, serial = crowd * left / max(serial, 1), left
+            waves, lines = min(waves, requests), min(lines, requests)
+        footprint.append((block, number, *middle, crowd, waves, lines, requests, serial, waits))
     return _change(facts, changed, footprint)
 
 

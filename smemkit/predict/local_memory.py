@@ -16,6 +16,9 @@ VARIABLE = re.compile(r"\.local\b[^;\[]*\.b8\s+\S+?\[(\d+)\]")
 
 
 SECTORS_OF_LINE = 4
+GRANULE = 64  # bytes that memory gives and takes
+RESERVED = 1024  # bytes of shared memory that the driver takes for itself, of a block
+SHARED_LEAST = 32 * 1024  # bytes that shared memory has of the L1 cache (Nsight Compute on an H200)
 
 
 class LocalTraffic(NamedTuple):
@@ -23,12 +26,16 @@ class LocalTraffic(NamedTuple):
 
     The L1 cache keeps what is read; what is written goes to the L2 cache at once. written: whole
     sectors, where all lanes have one index; partly: those in which lanes write words of their own.
+    dram_read, dram_written: bytes between the L2 cache and memory, where the L2 cache cannot keep
+    it either; memory moves 64 bytes, and gives the rest of a sector that is partly written.
     """
 
     read: float
     written: float
     partly: float
     miss: float
+    dram_read: float
+    dram_written: float
 
 
 def find_bytes(ptx: str, kernel: str) -> int:
@@ -45,8 +52,24 @@ def find_bytes(ptx: str, kernel: str) -> int:
     return sum(int(found) for found in VARIABLE.findall(body))
 
 
-def find_traffic(facts: Mapping[str, Any], card: Card, resident: int) -> LocalTraffic:
-    """What local memory asks of the L2 cache, where its lines stay in the L1 cache by chance."""
+def count_blocks(facts: Mapping[str, Any], card: Card, resident: int) -> int:
+    """Blocks that a multiprocessor has at once, of which it may hold `resident`."""
+    return min(resident, -(-int(facts["blocks_total"]) // int(card.multiprocessors)))
+
+
+def find_room(facts: Mapping[str, Any], card: Card, resident: int) -> float:
+    """Bytes of the L1 cache that shared memory leaves."""
+    shared = resident * (int(facts["shared_bytes"]) + RESERVED)
+    return max(card.l1_kb * 1024 - max(shared, SHARED_LEAST), 0.0)
+
+
+def find_traffic(
+    facts: Mapping[str, Any], card: Card, resident: int, cache_bytes: float
+) -> LocalTraffic:
+    """What local memory asks of the L2 cache, where its lines stay in the L1 cache by chance.
+
+    cache_bytes: of the L2 cache, what data can fill.
+    """
     loads, written, partly = facts["counters"]["local.load.sectors"], 0, 0
     for row in facts["instructions"]:
         sectors = row["counters"].get("local.store.sectors", 0)
@@ -54,9 +77,14 @@ def find_traffic(facts: Mapping[str, Any], card: Card, resident: int) -> LocalTr
             written += sectors
         else:
             partly += sectors
-    blocks = min(resident, -(-facts["blocks_total"] // int(card.multiprocessors)))
+    blocks = count_blocks(facts, card, resident)
     held = blocks * math.prod(facts["block"]) * find_bytes(facts["ptx"], facts["kernel"])
-    room = max(card.l1_kb * 1024 - blocks * facts["shared_bytes"], 0.0)
+    room = find_room(facts, card, resident)
     miss = 1 - room / held if held > room else 0.0
+    everywhere = held * min(facts["blocks_total"], int(card.multiprocessors))
+    far = GRANULE * max(0.0, 1 - cache_bytes / everywhere) if miss else 0.0
     scale = facts["blocks_total"] / facts["blocks"]
-    return LocalTraffic(miss * scale * loads, scale * written, scale * partly, miss)
+    read, written, partly = miss * scale * loads, scale * written, scale * partly
+    return LocalTraffic(
+        read, written, partly, miss, far * (read + partly), far * (written + partly)
+    )

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from . import local_memory
+from .atomics import time_atomics
 from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
 from .phases import find_phases, is_late, is_watching, time_phases
 from .ptx_counts import add_waits, count_classes
-from .reuse import SECTOR, Access, Traffic, collect_accesses, count_noted, find_traffic
+from .reuse import SECTOR, Traffic, collect_accesses, count_noted, find_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,6 @@ LED = 0.1  # pairs of sectors that an access is the first to touch, for each sec
 LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
 DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
-ATOMIC_CHUNK = 512  # bytes that lie in one part of the L2 cache
 SM_L2_MOST = 64.0  # bytes a clock between one multiprocessor and the L2 cache, each way
 # Share of the L2 cache that data can fill: on an H200 48 MB of 60 were seen to hit, 64 were not.
 L2_KEPT = 0.85
@@ -176,16 +176,14 @@ def find_service(facts: Mapping[str, Any], card: Card, traffic: Traffic) -> dict
     loads = counters["global.load.requests"] + counters["async.requests"]
     data = counters["global.load.bytes"] / card.l1_bytes_per_clk
     found["load.global"] = PARTITIONS * mean(
-        max(traffic.lines / scale, min(data, counters["global.load.sectors"])), loads
+        max(traffic.waves / scale, min(data, counters["global.load.sectors"])), loads
     )
     found["store.global"] = PARTITIONS * mean(
-        traffic.store_lines / scale,
+        traffic.store_waves / scale,
         counters["global.store.requests"] + counters["global.atomic.requests"],
     )
     found["atomic.global"] = found["store.global"]
-    found["async"] = PARTITIONS * mean(
-        counters["async.wavefronts"] + traffic.lines / scale * 0, counters["async.copies"]
-    )
+    found["async"] = PARTITIONS * mean(counters["async.wavefronts"], counters["async.copies"])
     for op in ("load", "store"):
         found[f"{op}.local"] = PARTITIONS * mean(
             counters[f"local.{op}.sectors"] / 4, counters[f"local.{op}.requests"]
@@ -241,10 +239,10 @@ def find_lines(
         for each in block.instructions:
             if each.kind in QUEUED:
                 made[each.ptx_line] = made.get(each.ptx_line, 0.0) + times
-    looked_up: dict[int, float] = {}
+    passed: dict[int, float] = {}
     for access in collect_accesses(facts.get("footprint", ())):
-        lines = access.lines * facts["blocks"] / count_noted(facts)
-        looked_up[access.instruction] = looked_up.get(access.instruction, 0.0) + lines
+        waves = access.waves * facts["blocks"] / count_noted(facts)
+        passed[access.instruction] = passed.get(access.instruction, 0.0) + waves
     found = {}
     for i, row in enumerate(facts["instructions"]):
         counters, line = row["counters"], row["ptx_line"]
@@ -259,7 +257,7 @@ def find_lines(
             if asked:
                 data = counters.get(f"global.{op}.bytes", 0) / card.l1_bytes_per_clk
                 sectors = counters.get(f"global.{op}.sectors", 0)
-                waves += max(looked_up.get(i, asked), min(data, sectors) if op == "load" else 0.0)
+                waves += max(passed.get(i, asked), min(data, sectors) if op == "load" else 0.0)
         if requests and made.get(line):
             share = min(1.0, requests / made[line])
             least = WARP / card.lsu_lanes_per_clk
@@ -346,6 +344,7 @@ def find_demand(
         warm,
         card.l2_mb * 2**20,
         int(card.multiprocessors),
+        local_memory.find_room(facts, card, resident),
     )
     scale = total / blocks
     kinds = executed.by_class if executed else count_classes(facts["instructions"])
@@ -390,7 +389,7 @@ def find_demand(
         for op in ("load", "store", "atomic")
     )
     parts.append(part("l1", looked_up, "wavefronts", 1.0))
-    local = local_memory.find_traffic(facts, card, resident)
+    local = local_memory.find_traffic(facts, card, resident, card.l2_mb * 2**20 * L2_KEPT)
     parts += add_memory(facts, card, traffic, local, active)
     parts += add_atomics(facts, card, active)
     warps = -(-threads // WARP)
@@ -456,11 +455,16 @@ def add_memory(
         for each in (card.l2_stores_per_clk, card.l2_partial_stores_per_clk)
     ]
     written = stored / rates[0] + partly / rates[1]
-    dram = traffic.dram_read + traffic.dram_written
-    mixed = 4 * traffic.dram_read * traffic.dram_written / dram**2 if dram else 0.0
+    dram_read = traffic.dram_read + local.dram_read
+    dram_written = traffic.dram_written + local.dram_written
+    dram = dram_read + dram_written
+    mixed = 4 * dram_read * dram_written / dram**2 if dram else 0.0
+    anywhere = local.dram_read + local.dram_written
+    scattered = (traffic.scattered * (dram - anywhere) + anywhere) / max(dram, 1.0)
     share = card.dram_share - card.dram_turn_share * mixed
-    share *= 1 - traffic.scattered * (1 - card.dram_random_share)
+    share *= 1 - scattered * (1 - card.dram_random_share)
     dram_rate = card.dram_gbs * share * 1e3 / card.clock_mhz / active
+    written += anywhere / dram_rate  # the cache holds such a store until memory has given the rest
     return [
         Part("l2", (traffic.read + local.read) * SECTOR, "bytes", rate, read / total),
         Part("l2 stores", stored + partly, "sectors", rates[0], written / total),
@@ -469,57 +473,13 @@ def add_memory(
 
 
 def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Part]:
-    """The part of atomics on global memory.
-
-    A part of the L2 cache executes the atomics of its lines: a sector of a request at a time, and
-    lanes with one address one after the other, also those of different requests: an address takes
-    no more than one in `atomic_next_ns`. Neighbouring lines lie in one part.
-    """
-    rows = facts["instructions"]
-    accesses = list_atomics(facts)
-    lanes = sum(row["counters"].get("global.atomic.sectors", 0) for row in rows)
-    if not accesses or not lanes:
+    """The part of atomics on global memory."""
+    sectors, ns = time_atomics(facts, card)
+    if not sectors:
         return []
-    scale = facts["blocks_total"] / facts["blocks"]
-    ns = amount = chain = 0.0
-    for access in accesses:
-        row = rows[access.instruction]
-        counted = row["counters"]["global.atomic.sectors"]
-        noted = sum(row["counters"].get(name, 0) for name in ("global.atomic.requests",))
-        deep = access.serial / access.requests * noted  # lanes one after the other
-        more = card.float_atomic_next_ns if ".f" in row["ptx"] else card.atomic_next_ns
-        ns += scale * (counted * card.atomic_ns + max(deep - counted, 0.0) * more)
-        amount += counted * scale
-        words = (max(access.high) - min(access.low)) / max(
-            row["counters"]["global.atomic.bytes"], 1
-        )
-        chain = max(chain, scale * more / max(words, 1e-12))
-    slices = spread_atomics(accesses, card)
-    ns = max(ns / max(slices, 1.0), chain)
-    clocks = ns * card.clock_mhz / 1e3 / facts["blocks_total"] * active
-    return [Part("atomics", amount, "sectors", amount / facts["blocks_total"] / clocks, clocks)]
-
-
-def spread_atomics(accesses: Sequence[Access], card: Card) -> float:
-    """Parts of the L2 cache over which atomics of these accesses are spread, if evenly."""
-    extent = max((max(access.high) - min(access.low) for access in accesses), default=0)
-    chunks = max(1.0, extent / ATOMIC_CHUNK)
-    return card.atomic_slices * -math.expm1(-chunks / card.atomic_slices)
-
-
-def list_atomics(facts: Mapping[str, Any]) -> list[Access]:
-    """The accesses of a launch that are atomics on global memory."""
-    rows = facts["instructions"]
-    return [
-        access
-        for access in collect_accesses(facts.get("footprint", ()))
-        if access.writes and rows[access.instruction]["counters"].get("global.atomic.sectors")
-    ]
-
-
-def count_atomic_slices(facts: Mapping[str, Any], card: Card) -> float:
-    """Parts of the L2 cache that may execute the atomics of a launch: at worst one executes all."""
-    return spread_atomics(list_atomics(facts), card)
+    total = facts["blocks_total"]
+    clocks = ns * card.clock_mhz / 1e3 / total * active
+    return [Part("atomics", sectors, "sectors", sectors / total / clocks, clocks)]
 
 
 ROUNDS = 3  # that are simulated where there are many

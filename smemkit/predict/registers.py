@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from .machine_code import choose_target, retarget
+
 GUESS = 40  # where nobody can tell
 
 
@@ -20,10 +22,18 @@ def _collect_usage() -> dict[str, dict[int, int]]:
 
 
 @functools.lru_cache(maxsize=64)
-def _assemble(ptx: str) -> dict[str, int]:
-    from .._ptxas import find_registers  # which loads the compilers: few calls need them
+def _assemble(ptx: str, target: str) -> dict[str, int]:
+    """{entry: registers} of machine code for an architecture, which decides how many they are."""
+    from .. import compile  # which loads the compilers: few calls need them
 
-    return find_registers(ptx)[0]
+    ptxas = compile.find_ptxas()
+    if ptxas is None:
+        return {}
+    try:
+        usage = compile.assemble_usage(ptxas, retarget(ptx, target), target)
+    except compile.UnknownArchError:
+        return {}
+    return {entry: row["registers"] for entry, row in usage.items()}
 
 
 def is_packaged(entry: str) -> bool:
@@ -42,4 +52,4 @@ def count_registers(entry: str, ptx: str, capability: str) -> int | None:
     fitting = [arch for arch in known if arch <= wanted and arch // 10 == wanted // 10]
     if fitting:
         return known[max(fitting)]
-    return _assemble(ptx).get(entry)
+    return _assemble(ptx, choose_target(ptx, str(wanted))).get(entry)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Triple = tuple[int, int, int]
     Fit = tuple[int, list[int], NDArray[numpy.float64], NDArray[numpy.float64]]
 
-SECTOR = 32
+SECTOR, LINE = 32, 128
+SECTORS_OF_LINE = LINE // SECTOR
 SCATTERED = 8  # lines of an average request from which on its lanes are not neighbours
 # A cold cache is full of what others have written last: this share of its bytes must go to memory
 # before a launch can use their room (an H200 after a fill; "evicted" of rates_h200.json in tests).
@@ -45,9 +46,11 @@ class Access:
 
     blocks: linear indices. low, high: for each of them, the first byte and the one behind the last.
     sectors: those that no other access of a block touches, for each block; pairs: the same of 64
-    bytes. lines, requests, serial, waits:
-    sums over the blocks; serial: of atomics, lanes that meet at one address, at most, for each
-    request and sector; waits: requests of which the warp had not touched some sector before.
+    bytes. crowds: of atomics, for each block the line from which on 512 bytes have most passes
+    of its atomics, and how many. waves, lines, requests, serial, waits: sums over the blocks;
+    waves: passes through the L1 cache, of which each serves a bank once and looks up four lines;
+    serial: of atomics, lanes that meet at one address, at most, for each request and sector; waits:
+    requests of which the warp had not touched some sector before.
     """
 
     instruction: int
@@ -57,6 +60,8 @@ class Access:
     high: Sequence[int]
     sectors: Sequence[int]
     pairs: Sequence[int]
+    crowds: Sequence[tuple[int, int]]
+    waves: int
     lines: int
     requests: int
     serial: int
@@ -64,7 +69,7 @@ class Access:
 
 
 def collect_accesses(
-    rows: Iterable[tuple[int, int, bool, int, int, int, int, int, int, int, int]],
+    rows: Iterable[tuple[int, int, bool, *tuple[int, ...]]],
 ) -> list[Access]:
     """The rows of a launch's footprint, by access."""
     found: dict[tuple[int, bool], list[tuple[int, ...]]] = {}
@@ -72,7 +77,7 @@ def collect_accesses(
         found.setdefault((instruction, writes), []).append((block, *rest))
     accesses = []
     for (instruction, writes), parts in sorted(found.items()):
-        blocks, low, high, sectors, pairs, *sums = zip(*sorted(parts), strict=True)
+        blocks, low, high, sectors, pairs, places, crowds, *sums = zip(*sorted(parts), strict=True)
         accesses.append(
             Access(
                 instruction,
@@ -82,6 +87,7 @@ def collect_accesses(
                 high,
                 sectors,
                 pairs,
+                tuple(zip(places, crowds, strict=True)),
                 *map(sum, sums),
             )
         )
@@ -280,12 +286,37 @@ def is_scattered(access: Access, grid: Triple) -> bool:
     return fit_origin(access, grid) is None and access.lines > SCATTERED * access.requests
 
 
+def find_missing(room: float, touched: float, beside: float, kept: float) -> float:
+    """The share of random sectors that a cache lacks when they are read.
+
+    room: lines of which each is as likely. touched: reads of their sectors. beside: other lines
+    that come in with each of them. kept: lines that the cache has place for. A line stays until
+    `kept` others have come in behind its last read (H. Che, Y. Tung, Z. Wang, Hierarchical Web
+    Caching Systems, 2002), and as long a sector of it that has been read.
+
+    >>> find_missing(1000, 1e6, 0.0, 2000) < 0.01, round(find_missing(1000, 1e6, 0.0, 500), 2)
+    (True, 0.8)
+    """
+    low, high = 0.0, touched  # reads until a line that nobody reads again is gone
+    for _ in range(40):
+        middle = (low + high) / 2
+        if room * -math.expm1(-middle / room) + beside * middle > kept:
+            high = middle
+        else:
+            low = middle
+    sectors = SECTORS_OF_LINE * room
+    first = sectors * -math.expm1(-low / sectors)  # while nothing is gone
+    there = -math.expm1(-low / room)  # the line; of four reads before one was of this sector
+    hit = there / SECTORS_OF_LINE / (1 - there * (1 - 1 / SECTORS_OF_LINE))
+    return min(1.0, (first + (touched - low) * (1 - hit)) / max(touched, 1e-9))
+
+
 @dataclass(frozen=True)
 class Traffic:
     """What a launch moves, and how its loads are answered.
 
-    read: sectors from the L2 cache to the L1 caches. store_lines: lines that stores name, each
-    request on its own. dram_read, dram_written: bytes between the L2 cache and memory. repeated: of
+    read: sectors from the L2 cache to the L1 caches. store_waves: passes of stores through the
+    L1 cache. dram_read, dram_written: bytes between the L2 cache and memory. repeated: of
     those that are read, what an earlier wave of blocks has read and the cache has not kept, as far
     as addresses are known. footprint: bytes that the launch touches. miss: the share of loads that
     wait for the L2 cache or memory. far: of these, the share that waits for memory. lines: that
@@ -295,16 +326,40 @@ class Traffic:
     """
 
     read: float
-    store_lines: float
+    store_waves: float
     dram_read: float
     dram_written: float
     footprint: float
     miss: float
     far: float
     lines: float
+    waves: float
     scattered: float
     known: bool
     repeated: float = 0.0
+
+
+def find_lacking(
+    loads: Sequence[Access],
+    near: Mapping[int, float],
+    grid: Triple,
+    multiprocessors: int,
+    near_bytes: float,
+) -> dict[int, float]:
+    """{id of a gather: the share of its sectors that the L1 cache lacks}.
+
+    near: {id of a load: sectors that all its blocks touch}. Other blocks of a multiprocessor have
+    brought what random lanes read, as long as it has place.
+    """
+    found = {}
+    whole = sum(near.values())
+    for access in loads:
+        if near_bytes and near[id(access)] and is_scattered(access, grid):
+            room = max((max(access.high) - min(access.low)) / LINE, 1.0)
+            touched = near[id(access)] / multiprocessors
+            beside = (whole / near[id(access)] - 1) / SECTORS_OF_LINE
+            found[id(access)] = find_missing(room, touched, beside, near_bytes / LINE)
+    return found
 
 
 def find_traffic(
@@ -316,12 +371,14 @@ def find_traffic(
     warm: bool,
     whole_cache: float = 0.0,
     multiprocessors: int = 1,
+    near_bytes: float = 0.0,
 ) -> Traffic:
     """The traffic of a launch.
 
     counted: blocks that were counted. resident: blocks that run at once. cache_bytes: of the L2
     cache, what data can fill. warm: the call has just run before, so that what fits is there.
-    whole_cache: bytes of the L2 cache. multiprocessors: that have these blocks.
+    whole_cache: bytes of the L2 cache. multiprocessors: that have these blocks. near_bytes: of the
+    L1 cache of one.
     """
     total = math.prod(grid)
     wave = min(resident, total)
@@ -358,20 +415,23 @@ def find_traffic(
     if not warm and whole_cache and moved_bytes:  # what others wrote goes; of ours, some stays
         left = min(DIRTY, written / moved_bytes)
         evicted = (DIRTY - left) * whole_cache * -math.expm1(-moved_bytes / whole_cache)
+    near = {
+        id(access): scale
+        * sum(access.sectors)
+        * count_shared(access, grid, multiprocessors, resident // multiprocessors)
+        for access in loads
+    }
+    lacking = find_lacking(loads, near, grid, min(multiprocessors, total), near_bytes)
     return Traffic(
-        read=scale
-        * sum(
-            sum(access.sectors)
-            * count_shared(access, grid, multiprocessors, resident // multiprocessors)
-            for access in loads
-        ),
-        store_lines=sum(access.lines for access in stores) * scale,
+        read=sum(near[id(access)] * lacking.get(id(access), 1.0) for access in loads),
+        store_waves=sum(access.waves for access in stores) * scale,
         dram_read=dram_read,
         dram_written=evicted + (0.0 if fits else written),
         footprint=footprint,
         miss=waits / requests if requests else 0.0,
         far=0.0 if fits and warm else 1.0,
         lines=sum(access.lines for access in loads) * scale,
+        waves=sum(access.waves for access in loads) * scale,
         scattered=anywhere / max(dram_read + evicted + (0.0 if fits else written), 1.0),
         known=all(sure for _, sure in unions.values()),
         repeated=repeated,

@@ -131,7 +131,7 @@ class Counted(InModule):
 
     modelled: bool
     cleared: NotRequired[int]  # bytes that the call has cleared before
-    footprint: NotRequired[list[tuple[int, int, bool, int, int, int, int, int, int, int, int]]]
+    footprint: NotRequired[list[tuple[int, int, bool, *tuple[int, ...]]]]
     counters: dict[str, float | None]
     lines: NotRequired[list[CountedLine]]
     instructions: list[Instruction]

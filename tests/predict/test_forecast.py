@@ -142,7 +142,7 @@ def make_access(blocks, low, extent, sectors):
     count = len(blocks)
     high = [each + extent for each in low]
     return reuse.Access(
-        0, False, blocks, low, high, [sectors] * count, [sectors] * count, 1, 1, 0, 1
+        0, False, blocks, low, high, [sectors] * count, [sectors] * count, [], 1, 1, 1, 0, 1
     )
 
 
@@ -354,7 +354,13 @@ def test_local_memory_is_written_through():
         "blocks": 2,
         "blocks_total": 2 * 132,
     }
-    few = local_memory.find_traffic(facts, card, 1)  # 32 KiB on each multiprocessor
-    assert few == (0.0, 132 * 20, 132 * 256, 0.0)
-    many = local_memory.find_traffic({**facts, "blocks_total": 16 * 132}, card, 16)  # 512 KiB
-    assert many == (0.5 * 8 * 132 * 100, 8 * 132 * 20, 8 * 132 * 256, 0.5)
+    cache = 1 << 30
+    few = local_memory.find_traffic(facts, card, 1, cache)  # 32 KiB on each multiprocessor
+    assert few == (0.0, 132 * 20, 132 * 256, 0.0, 0.0, 0.0)
+    facts["blocks_total"] = 16 * 132
+    many = local_memory.find_traffic(facts, card, 16, cache)  # 512 KiB, and 224 fit
+    missed = 1 - 224 / 512
+    assert many == (missed * 8 * 132 * 100, 8 * 132 * 20, 8 * 132 * 256, missed, 0.0, 0.0)
+    small = local_memory.find_traffic(facts, card, 16, 132 << 18)  # half of it fits
+    assert small.dram_read == 0.5 * 64 * (many.read + many.partly)
+    assert small.dram_written == 0.5 * 64 * (many.written + many.partly)

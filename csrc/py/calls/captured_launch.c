@@ -258,7 +258,8 @@ static PyObject *list_samples(const description *d)
     return list;
 }
 
-/* (block, index of the instruction, writes, low, high, sectors, pairs, lines, requests, serial, waits) of each block and access. */
+/* (block, index of the instruction, writes, low, high, sectors, pairs, crowd_line, crowd, waves, lines, requests,
+ * serial, waits) of each block and access. */
 static PyObject *list_footprint(const description *d)
 {
     const smk_count_result *count = &d->record->count;
@@ -266,9 +267,10 @@ static PyObject *list_footprint(const description *d)
     for (size_t i = 0; list != NULL && i < count->footprint_count; i++) {
         const smk_footprint_row *from = &count->footprint[i];
         PyObject *row = Py_BuildValue(
-            "(KIOKKKKKKKK)", (unsigned long long)from->block, from->access, from->writes ? Py_True : Py_False,
+            "(KIOKKKKKKKKKKK)", (unsigned long long)from->block, from->access, from->writes ? Py_True : Py_False,
             (unsigned long long)from->low, (unsigned long long)from->high, (unsigned long long)from->sectors,
-            (unsigned long long)from->pairs, (unsigned long long)from->lines, (unsigned long long)from->requests,
+            (unsigned long long)from->pairs, (unsigned long long)from->crowd_line, (unsigned long long)from->crowd,
+            (unsigned long long)from->waves, (unsigned long long)from->lines, (unsigned long long)from->requests,
             (unsigned long long)from->serial, (unsigned long long)from->waits);
         if (row == NULL) {
             Py_CLEAR(list);

@@ -2,11 +2,14 @@
 
 #include "base/heap.h"
 #include "sim/code/bits.h"
+#include "sim/cost/bank.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5, SECTORS_OF_LINE = 4, SLOTS_FIRST = 1 << 12, NOTED = 7, NOTED_ALL = 16 };
+enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5, SECTORS_OF_LINE = 4, LINES_OF_CROWD = 4 };
+enum { LINES_OF_PASS = 4, BYTES_MOST = 16 };
+enum { SLOTS_FIRST = 1 << 12, NOTED = 7, NOTED_ALL = 16 };
 
 /* A line of 128 bytes, and which of its sectors the present block has touched. */
 typedef struct slot {
@@ -14,6 +17,7 @@ typedef struct slot {
     uint64_t stamp;                  /* of the block; another one: the slot is free */
     uint8_t sectors[2];              /* one bit a sector: read, written */
     uint32_t warps[SECTORS_OF_LINE]; /* one bit a warp that has touched the sector */
+    uint32_t passes;                 /* of atomics, as they are added up in a row's `serial` */
 } slot;
 
 struct smk_footprint {
@@ -24,7 +28,8 @@ struct smk_footprint {
     uint32_t accesses;
     smk_footprint_row *rows; /* of the blocks before */
     size_t row_count, row_room;
-    bool noted; /* the present block */
+    bool noted;   /* the present block */
+    bool atomics; /* it has made some */
     bool failed;
 };
 
@@ -75,9 +80,51 @@ static bool reserve(smk_footprint_row **rows, size_t count, size_t *room, size_t
     return true;
 }
 
+static slot *find_slot(slot *slots, size_t count, uint64_t stamp, uint64_t line)
+{
+    size_t i = (size_t)(line * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (count - 1);
+    while (slots[i].stamp == stamp && slots[i].line != line) {
+        i = (i + 1) & (count - 1);
+    }
+    return &slots[i];
+}
+
+/* Passes of the present block's atomics on 512 bytes from a line on. */
+static uint64_t count_crowd(const smk_footprint *f, uint64_t first)
+{
+    uint64_t crowd = 0;
+    for (uint64_t line = first; line < first + LINES_OF_CROWD; line++) {
+        const slot *s = find_slot(f->slots, f->slot_count, f->stamp, line);
+        crowd += s->stamp == f->stamp ? s->passes : 0;
+    }
+    return crowd;
+}
+
+/* Tells the rows of the present block's atomics where most of them are: of equal places the first. */
+static void note_crowd(smk_footprint *f)
+{
+    uint64_t line = 0, crowd = 0;
+    for (size_t i = 0; i < f->slot_count; i++) {
+        const slot *s = &f->slots[i];
+        const uint64_t passes = s->stamp == f->stamp && s->passes > 0 ? count_crowd(f, s->line) : 0;
+        if (passes > crowd || (passes == crowd && s->line < line)) {
+            line = s->line, crowd = passes;
+        }
+    }
+    for (uint32_t i = 0; i < f->accesses; i++) {
+        if (f->open[i].serial > 0) {
+            f->open[i].crowd_line = line, f->open[i].crowd = crowd;
+        }
+    }
+}
+
 /* Moves what the present block has touched to the rows. */
 static void finish_block(smk_footprint *f)
 {
+    if (f->atomics) {
+        note_crowd(f);
+        f->atomics = false;
+    }
     for (uint32_t i = 0; i < f->accesses; i++) {
         if (f->open[i].lines > 0) {
             f->failed = f->failed || !reserve(&f->rows, f->row_count, &f->row_room, 1);
@@ -111,15 +158,6 @@ void smk_footprint_begin(smk_footprint *footprint, uint64_t block, uint64_t tota
     footprint->block = block;
     footprint->stamp++;
     footprint->used = 0;
-}
-
-static slot *find_slot(slot *slots, size_t count, uint64_t stamp, uint64_t line)
-{
-    size_t i = (size_t)(line * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (count - 1);
-    while (slots[i].stamp == stamp && slots[i].line != line) {
-        i = (i + 1) & (count - 1);
-    }
-    return &slots[i];
 }
 
 static bool grow(smk_footprint *f)
@@ -166,8 +204,8 @@ static void touch(smk_footprint *f, smk_footprint_row *row, uint64_t line, uint3
     }
 }
 
-/* The lanes that meet at one address, at most, added up over the sectors of a request. */
-static uint64_t count_serial(const uint64_t address[SMK_WARP_SIZE], uint32_t mask)
+/* The lanes that meet at one address, at most, added up over the sectors of a request, whose lines are known. */
+static uint64_t count_serial(smk_footprint *f, const uint64_t address[SMK_WARP_SIZE], uint32_t mask)
 {
     uint64_t serial = 0;
     while (mask != 0) {
@@ -188,6 +226,8 @@ static uint64_t count_serial(const uint64_t address[SMK_WARP_SIZE], uint32_t mas
             left &= ~equal;
         }
         serial += most;
+        slot *s = find_slot(f->slots, f->slot_count, f->stamp, sector / SECTORS_OF_LINE);
+        s->passes += s->stamp == f->stamp ? most : 0;
         mask &= ~same;
     }
     return serial;
@@ -208,9 +248,8 @@ void smk_footprint_note(smk_footprint *footprint, uint32_t access, smk_access_ki
         *row = (smk_footprint_row){
             .block = footprint->block, .access = access, .writes = kind != SMK_ACCESS_LOAD, .low = UINT64_MAX};
     }
-    row->serial += kind == SMK_ACCESS_ATOMIC ? count_serial(address, mask) : 0;
-    for (; mask != 0; mask &= mask - 1) {
-        const uint64_t first = address[smk_bits_first(mask)], line = first >> LINE_SHIFT;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        const uint64_t first = address[smk_bits_first(left)], line = first >> LINE_SHIFT;
         const uint8_t bit = (uint8_t)(1U << (first >> SECTOR_SHIFT & (SECTORS_OF_LINE - 1)));
         uint32_t i = lines;
         while (i > 0 && known[i - 1] != line) {
@@ -228,6 +267,14 @@ void smk_footprint_note(smk_footprint *footprint, uint32_t access, smk_access_ki
     for (uint32_t i = 0; i < lines; i++) {
         touch(footprint, row, known[i], warp, sectors[i], &fresh);
     }
+    if (kind == SMK_ACCESS_ATOMIC) {
+        row->serial += count_serial(footprint, address, mask);
+        footprint->atomics = true;
+    }
+    const uint32_t banks =
+        smk_bank_count(address, bytes < BYTES_MOST ? bytes : BYTES_MOST, mask, SMK_BANK_LOAD).wavefronts;
+    const uint32_t looks = (lines + LINES_OF_PASS - 1) / LINES_OF_PASS;
+    row->waves += banks > looks ? banks : looks;
     row->lines += lines;
     row->requests++;
     row->waits += fresh;
@@ -269,5 +316,6 @@ void smk_footprint_settle(smk_footprint_row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         rows[i].low -= base;
         rows[i].high -= base;
+        rows[i].crowd_line -= rows[i].crowd > 0 ? base >> LINE_SHIFT : 0;
     }
 }

@@ -15,10 +15,13 @@ typedef struct smk_footprint_row {
     uint64_t block;  /* its linear index in the grid */
     uint32_t access; /* number of the access */
     bool writes;
-    uint64_t low, high; /* addresses of the first byte, and of the one behind the last */
-    uint64_t sectors;   /* that no access of this block of the same kind (reading or writing) has touched before */
-    uint64_t pairs;     /* the same of 64 aligned bytes, which memory hands out together */
-    uint64_t lines;     /* 128-byte lines that the requests of the access name, each request on its own */
+    uint64_t low, high;  /* addresses of the first byte, and of the one behind the last */
+    uint64_t sectors;    /* that no access of this block of the same kind (reading or writing) has touched before */
+    uint64_t pairs;      /* the same of 64 aligned bytes, which memory hands out together */
+    uint64_t crowd_line; /* of atomics: the line from which on 512 bytes have most passes of the block's atomics */
+    uint64_t crowd;      /* how many they have; the passes of all are the sum of `serial` */
+    uint64_t waves;      /* passes of requests through the L1 cache: of the busiest bank, and of four lines each */
+    uint64_t lines;      /* 128-byte lines that the requests of the access name, each request on its own */
     uint64_t requests;
     uint64_t serial; /* of atomics: for each request and sector, the lanes that meet at one address, at most */
     uint64_t waits;  /* requests of which the warp had not touched some sector before */
