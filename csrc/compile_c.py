@@ -47,6 +47,7 @@ FILE_FLAGS = {
     "access_avx512.c": ("-O3", f"{AVX512} -mavx512bw {AVX2_BITS} -mprefer-vector-width=512"),
     "warp_exchange.c": ("-O3", ""),
     "barrier.c": ("-O3", ""),
+    "alu_general.c": ("-O3", ""),
     "alu_baseline.c": ("-O3", ""),
     "alu_avx2.c": ("-O3", AVX2),
     "alu_avx512.c": ("-O3", f"{AVX512} {AVX2} -mprefer-vector-width=256"),

@@ -20,6 +20,25 @@
 #define SMK_CLONES
 #endif
 
+/* The bit of each lane: compilers make vectors of a loop that reads this table, and not of one that shifts by the lane. */
+#if defined(__GNUC__)
+__attribute__((unused))
+#endif
+static _Alignas(64) const uint32_t smk_bits_lane[32] = {
+    UINT32_C(1) << 0,  UINT32_C(1) << 1,  UINT32_C(1) << 2,  UINT32_C(1) << 3,  UINT32_C(1) << 4,  UINT32_C(1) << 5,
+    UINT32_C(1) << 6,  UINT32_C(1) << 7,  UINT32_C(1) << 8,  UINT32_C(1) << 9,  UINT32_C(1) << 10, UINT32_C(1) << 11,
+    UINT32_C(1) << 12, UINT32_C(1) << 13, UINT32_C(1) << 14, UINT32_C(1) << 15, UINT32_C(1) << 16, UINT32_C(1) << 17,
+    UINT32_C(1) << 18, UINT32_C(1) << 19, UINT32_C(1) << 20, UINT32_C(1) << 21, UINT32_C(1) << 22, UINT32_C(1) << 23,
+    UINT32_C(1) << 24, UINT32_C(1) << 25, UINT32_C(1) << 26, UINT32_C(1) << 27, UINT32_C(1) << 28, UINT32_C(1) << 29,
+    UINT32_C(1) << 30, UINT32_C(1) << 31,
+};
+
+/* All bits where the lane is in the mask, else none: without a branch, so that loops over lanes become vectors. */
+SMK_ALWAYS_INLINE uint32_t smk_bits_spread(uint32_t mask, unsigned lane)
+{
+    return 0 - (uint32_t)((mask & smk_bits_lane[lane]) != 0);
+}
+
 /* The lowest lane of a mask, which is not 0. */
 SMK_ALWAYS_INLINE unsigned smk_bits_first(uint32_t mask)
 {

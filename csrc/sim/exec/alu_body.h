@@ -148,8 +148,8 @@
     EACH_LANE out[i] = smk_lop3(rows_a[i], rows_b[i], rows_c[i], table);      \
     FINISH(D);
 
-/* Halves: one a lane in 16-bit rows (ROW u16), or two in 32-bit rows (u32). Sources are doubles in the expression;
- * IN and OUT work on bits. */
+/* Halves: one a lane in 16-bit rows (ROW u16), or two in 32-bit rows (u32). Sources are WIDE_<format> in the
+ * expression; IN and OUT work on bits. */
 #define EACH_HALF(ROW) for (unsigned shift = 0; shift < 8 * sizeof(row_##ROW); shift += 16)
 #define HALF_OF(rows) ((uint16_t)(rows[i] >> shift))
 
@@ -161,7 +161,7 @@
         uint32_t word = 0;                                                    \
         EACH_HALF(ROW)                                                        \
         {                                                                     \
-            const double a = WIDEN_##F(IN(HALF_OF(rows_a)));                  \
+            const WIDE_##F a = WIDEN_##F(IN(HALF_OF(rows_a)));                  \
             word |= (uint32_t)OUT(NARROW_##F(expression)) << shift;           \
         }                                                                     \
         out[i] = (row_##ROW)word;                                             \
@@ -177,8 +177,8 @@
         uint32_t word = 0;                                                    \
         EACH_HALF(ROW)                                                        \
         {                                                                     \
-            const double a = WIDEN_##F(IN(HALF_OF(rows_a)));                  \
-            const double b = WIDEN_##F(IN(HALF_OF(rows_b)));                  \
+            const WIDE_##F a = WIDEN_##F(IN(HALF_OF(rows_a)));                  \
+            const WIDE_##F b = WIDEN_##F(IN(HALF_OF(rows_b)));                  \
             word |= (uint32_t)OUT(NARROW_##F(expression)) << shift;           \
         }                                                                     \
         out[i] = (row_##ROW)word;                                             \
@@ -197,9 +197,9 @@
         EACH_HALF(ROW)                                                        \
         {                                                                     \
             const uint16_t half_a = HALF_OF(rows_a), half_b = HALF_OF(rows_b); \
-            const double a = WIDEN_##F(IN(half_a));                           \
-            const double b = WIDEN_##F(IN(half_b));                           \
-            const double c = WIDEN_##F(IN(HALF_OF(rows_c)));                  \
+            const WIDE_##F a = WIDEN_##F(IN(half_a));                           \
+            const WIDE_##F b = WIDEN_##F(IN(half_b));                           \
+            const WIDE_##F c = WIDEN_##F(IN(HALF_OF(rows_c)));                  \
             word |= (bits) << shift;                                          \
         }                                                                     \
         out[i] = (row_##ROW)word;                                             \

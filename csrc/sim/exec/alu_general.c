@@ -6,6 +6,7 @@
 #include "sim/exec/convert.h"
 
 #include <math.h>
+#include <string.h>
 
 static smk_alu_general read_word(const smk_operation *op)
 {
@@ -75,17 +76,22 @@ static void load_floats(const smk_warp *warp, uint32_t offset, unsigned storage,
 {
     uint64_t bits[SMK_WARP_SIZE];
     load_bits(warp, offset, storage, bits);
-    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
-        const uint16_t half = (uint16_t)bits[i];
-        const float single = smk_float_f32((uint32_t)bits[i]);
-        if (type == SMK_TYPE_F64)
-            values[i] = smk_float_f64(bits[i]);
-        else if (type == SMK_TYPE_F16)
+    if (type == SMK_TYPE_F64) {
+        memcpy(values, bits, sizeof bits);
+    } else if (type == SMK_TYPE_F16) {
+        for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+            const uint16_t half = (uint16_t)bits[i];
             values[i] = (double)smk_widen_f16(ftz ? smk_flush_f16(half) : half);
-        else if (type == SMK_TYPE_BF16)
-            values[i] = (double)smk_widen_bf16(half);
-        else
+        }
+    } else if (type == SMK_TYPE_BF16) {
+        for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+            values[i] = (double)smk_widen_bf16((uint16_t)bits[i]);
+        }
+    } else {
+        for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+            const float single = smk_float_f32((uint32_t)bits[i]);
             values[i] = (double)(ftz ? smk_flush_f32(single) : single);
+        }
     }
 }
 

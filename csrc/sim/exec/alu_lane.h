@@ -4,9 +4,10 @@
 #ifndef SMK_SIM_EXEC_ALU_LANE_H
 #define SMK_SIM_EXEC_ALU_LANE_H
 
+#include "sim/code/bits.h"
+#include "sim/code/operation.h"
 #include "sim/exec/alu_math.h"
 #include "sim/exec/convert.h"
-#include "sim/code/operation.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -45,14 +46,12 @@ typedef double ROW_ATTRIBUTES row_f64;
 /* masks ------------------------------------------------------------------------------------------- */
 
 /* Bit i of a mask picks lane i. */
-#define BITS_8(type, n)                                                                                     \
-    (type)1 << (n), (type)1 << ((n) + 1), (type)1 << ((n) + 2), (type)1 << ((n) + 3), (type)1 << ((n) + 4), \
+#define BITS_8(type, n)                                                                                                \
+    (type)1 << (n), (type)1 << ((n) + 1), (type)1 << ((n) + 2), (type)1 << ((n) + 3), (type)1 << ((n) + 4),            \
         (type)1 << ((n) + 5), (type)1 << ((n) + 6), (type)1 << ((n) + 7)
 
-static _Alignas(64) const uint32_t lane_bit_32[SMK_WARP_SIZE] = {BITS_8(uint32_t, 0), BITS_8(uint32_t, 8), BITS_8(uint32_t, 16),
-                                                         BITS_8(uint32_t, 24)};
-static _Alignas(64) const uint64_t lane_bit_64[SMK_WARP_SIZE] = {BITS_8(uint64_t, 0), BITS_8(uint64_t, 8), BITS_8(uint64_t, 16),
-                                                         BITS_8(uint64_t, 24)};
+static _Alignas(64) const uint64_t lane_bit_64[SMK_WARP_SIZE] = {BITS_8(uint64_t, 0), BITS_8(uint64_t, 8),
+                                                                 BITS_8(uint64_t, 16), BITS_8(uint64_t, 24)};
 
 static NOINLINE void blend_16(row_u16 *row, const row_u16 *result, uint32_t mask)
 {
@@ -60,7 +59,7 @@ static NOINLINE void blend_16(row_u16 *row, const row_u16 *result, uint32_t mask
     for (unsigned half = 0; half < SMK_WARP_SIZE; half += 16) {
         const uint16_t part = (uint16_t)(mask >> half);
         for (unsigned i = 0; i < 16; i++)
-            d[half + i] = (row_u16)(part & (uint16_t)lane_bit_32[i] ? result[half + i] : d[half + i]);
+            d[half + i] = (row_u16)(part & (uint16_t)smk_bits_lane[i] ? result[half + i] : d[half + i]);
     }
 }
 
@@ -68,7 +67,7 @@ static NOINLINE void blend_32(row_u32 *row, const row_u32 *result, uint32_t mask
 {
     row_u32 *const d = ALIGNED(row);
     const row_u32 *const s = ALIGNED(result);
-    EACH_LANE d[i] = mask & lane_bit_32[i] ? s[i] : d[i];
+    EACH_LANE d[i] = mask & smk_bits_lane[i] ? s[i] : d[i];
 }
 
 static NOINLINE void blend_64(row_u64 *row, const row_u64 *result, uint32_t mask)
@@ -147,13 +146,15 @@ SMK_INLINE double fma_f64(double a, double b, double c)
     return fma(a, b, c);
 }
 
-/* halves: arithmetic in double precision, then to odd and one rounding
- * ------------------------------------------------ */
+/* halves: products are exact in single precision, f16, or in double precision, bf16; sums go to odd, and all are rounded
+ * once ---------------------------------------------------------------------------------------------------------- */
 
-#define WIDEN_f16(bits) ((double)smk_widen_f16(bits))
+#define WIDEN_f16(bits) smk_widen_f16(bits)
 #define WIDEN_bf16(bits) ((double)smk_widen_bf16(bits))
-#define NARROW_f16(x) smk_nearest_f16(smk_odd_f32(x))
+#define NARROW_f16(x) smk_nearest_f16(x)
 #define NARROW_bf16(x) smk_nearest_bf16(smk_odd_f32(x))
+#define WIDE_f16 float
+#define WIDE_bf16 double
 #define INFINITY_f16 0x7c00u
 #define INFINITY_bf16 0x7f80u
 
@@ -185,8 +186,8 @@ SMK_INLINE uint16_t relu_bf16(uint16_t bits)
 /* Two halves as 8-bit floats, and back. */
 SMK_INLINE uint16_t pack_half_float8(uint32_t halves, bool e5m2, bool relu)
 {
-    return smk_pack_float8((double)smk_widen_f16((uint16_t)(halves >> 16)), (double)smk_widen_f16((uint16_t)halves), e5m2,
-                           relu);
+    return smk_pack_float8((double)smk_widen_f16((uint16_t)(halves >> 16)), (double)smk_widen_f16((uint16_t)halves),
+                           e5m2, relu);
 }
 
 /* Two numbers of 6 bits in bytes, or of 4 bits in one byte. */

@@ -150,10 +150,26 @@ static uint64_t update64(unsigned char *host, const smk_operation *op, uint64_t 
 static inline uint64_t update_alone(unsigned char *host, unsigned bytes, const smk_operation *op, uint64_t b,
                                     uint64_t c, bool flush)
 {
-    uint64_t old = 0, next;
-    memcpy(&old, host, bytes);
-    next = combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
-    memcpy(host, &next, bytes);
+    const smk_modifier operation = (smk_modifier)op->count;
+    const smk_type type = (smk_type)op->element;
+    if (bytes == sizeof(uint32_t)) { /* a copy of as many bytes as its size says would wait for the store before it */
+        uint32_t old, next;
+        memcpy(&old, host, sizeof old);
+        next = (uint32_t)combine(operation, type, old, b, c, flush);
+        memcpy(host, &next, sizeof next);
+        return old;
+    }
+    if (bytes == sizeof(uint16_t)) {
+        uint16_t old, next;
+        memcpy(&old, host, sizeof old);
+        next = (uint16_t)combine(operation, type, old, b, c, flush);
+        memcpy(host, &next, sizeof next);
+        return old;
+    }
+    uint64_t old, next;
+    memcpy(&old, host, sizeof old);
+    next = combine(operation, type, old, b, c, flush);
+    memcpy(host, &next, sizeof next);
     return old;
 }
 
@@ -190,14 +206,15 @@ static inline unsigned char *find_host_address(smk_warp *warp, const smk_operati
 {
     const smk_warp_control *control = warp->control;
     if (op->d2 == SMK_SPACE_SHARED) {
-        if (address < control->shared_bytes && control->shared_bytes - address >= bytes && address % bytes == 0) {
+        if (address < control->shared_bytes && control->shared_bytes - address >= bytes &&
+            (address & (bytes - 1)) == 0) {
             *shared = true;
             return control->shared + address;
         }
     } else {
         smk_cached_allocation *cached = &control->allocation_cache[op->slot];
         uint64_t offset = address - cached->address;
-        if (offset < cached->bytes && cached->bytes - offset >= bytes && address % bytes == 0) {
+        if (offset < cached->bytes && cached->bytes - offset >= bytes && (address & (bytes - 1)) == 0) {
             *shared = false;
             return cached->host + offset;
         }

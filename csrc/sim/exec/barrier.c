@@ -63,10 +63,11 @@ static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, 
     if (mask == 0) {
         return false;
     }
-    *value = row[smk_bits_first(mask)];
+    const uint32_t first = row[smk_bits_first(mask)];
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        other |= (row[lane] ^ *value) & (0 - (mask >> lane & 1));
+        other |= (row[lane] ^ first) & smk_bits_spread(mask, lane);
     }
+    *value = first;
     return other == 0;
 }
 
@@ -215,9 +216,10 @@ static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *o
     uint32_t active = smk_operation_mask(warp, op), elsewhere = warp->control->live & ~active, wrong = 0;
     const uint32_t *masks = SMK_ROW(uint32_t, warp, op->a);
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        wrong |= (uint32_t)((masks[lane] & elsewhere) != 0 || (masks[lane] >> lane & 1) == 0) << lane;
+        const uint32_t missing = (masks[lane] & elsewhere) | (~masks[lane] & smk_bits_lane[lane]);
+        wrong |= missing & smk_bits_spread(active, lane);
     }
-    if ((wrong & active) != 0) {
+    if (wrong != 0) {
         return smk_park_lanes(warp, op, active, masks);
     }
     notify_observer(warp, op, active, masks);

@@ -252,7 +252,9 @@ void smk_block_leave(smk_block *block, uint32_t warp)
     block->live &= ~(UINT32_C(1) << warp);
     block->ready &= ~(UINT32_C(1) << warp);
     for (uint32_t i = 0; i < SMK_BLOCK_BARRIERS; i++) {
-        smk_block_release(block, i);
+        if (block->barrier[i].arrivals != 0) {
+            smk_block_release(block, i);
+        }
     }
 }
 

@@ -367,6 +367,19 @@ SMK_INLINE double smk_odd_add(double a, double b)
     return smk_float_f64(larger ? bits + even : bits - even);
 }
 
+/* The same in single precision. Products of two f16 are exact there. */
+SMK_INLINE float smk_odd_add_f32(float a, float b)
+{
+    const float sum = a + b;
+    const float part = sum - a;
+    const float error = (a - (sum - part)) + (b - part);
+    const uint32_t bits = smk_bits_f32(sum);
+    const bool inexact = (error > 0.0f) | (error < 0.0f);
+    const bool larger = (error > 0.0f) == (sum > 0.0f); /* the exact magnitude is larger */
+    const uint32_t even = inexact ? ~bits & 1 : 0;
+    return smk_float_f32(larger ? bits + even : bits - even);
+}
+
 /* a * b + c rounded to odd, for factors of at most 24 digits, whose product is exact in a double. */
 SMK_INLINE double smk_odd_fma(double a, double b, double c)
 {

@@ -147,6 +147,7 @@ const smk_operation *smk_cp_async_commit(smk_warp *warp, const smk_operation *op
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         warp->control->group[lane] += mask >> lane & 1;
     }
+    warp->control->grouped = true;
     return op + 1;
 }
 

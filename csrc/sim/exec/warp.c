@@ -142,17 +142,18 @@ static bool differs_by_lane(smk_special special)
 
 static void fill_special(smk_warp *warp, const smk_special_row *row)
 {
-    const bool wide = smk_module_special_bits(row->special) == 64, differs = differs_by_lane(row->special);
-    uint64_t value = special_value(warp->control, row->special, 0);
+    const bool differs = differs_by_lane(row->special);
+    uint64_t value[SMK_WARP_SIZE] = {special_value(warp->control, row->special, 0)};
+    for (uint32_t lane = 1; lane < SMK_WARP_SIZE; lane++) {
+        value[lane] = differs ? special_value(warp->control, row->special, lane) : value[0];
+    }
+    if (smk_module_special_bits(row->special) == 64) {
+        memcpy(SMK_ROW(uint64_t, warp, row->offset), value, sizeof value);
+        return;
+    }
+    uint32_t *to = SMK_ROW(uint32_t, warp, row->offset);
     for (uint32_t lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        if (differs) {
-            value = special_value(warp->control, row->special, lane);
-        }
-        if (wide) {
-            SMK_ROW(uint64_t, warp, row->offset)[lane] = value;
-        } else {
-            SMK_ROW(uint32_t, warp, row->offset)[lane] = (uint32_t)value;
-        }
+        to[lane] = (uint32_t)value[lane];
     }
 }
 
@@ -225,7 +226,10 @@ void smk_warp_start(smk_warp *warp, const smk_code *code)
     control->level_count = 0;
     control->registers_offset = 0;
     control->pending_count = 0;
-    memset(control->group, 0, sizeof control->group);
+    if (control->grouped) {
+        memset(control->group, 0, sizeof control->group);
+        control->grouped = false;
+    }
     if (control->local != NULL) {
         memset(control->local, FRESH_BYTE, (size_t)control->local_used * SMK_WARP_SIZE);
     }

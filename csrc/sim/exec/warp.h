@@ -125,6 +125,7 @@ typedef struct smk_warp_control {
     smk_pending_copy *pending;
     uint32_t pending_count, pending_capacity;
     uint64_t group[SMK_WARP_SIZE]; /* cp.async groups that a lane has committed */
+    bool grouped;                  /* some have */
 
     uint32_t barrier; /* that it waits at */
     struct smk_block *block;

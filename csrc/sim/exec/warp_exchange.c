@@ -27,17 +27,18 @@ SMK_ALWAYS_INLINE bool gather(const smk_warp *warp, const smk_operation *op, uin
     }
     uint32_t elsewhere = warp->control->live & ~executing, wrong = 0;
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        uint32_t mask = all->row[lane];
-        wrong |= (uint32_t)(((mask & elsewhere) != 0) | ((mask >> lane & 1) == 0)) << lane;
+        const uint32_t bit = smk_bits_lane[lane], mask = all->row[lane];
+        wrong |= ((mask & elsewhere) | (~mask & bit)) & smk_bits_spread(executing, lane);
     }
-    return (wrong & executing) == 0;
+    return wrong == 0;
 }
 
 SMK_ALWAYS_INLINE void put32(smk_warp *warp, uint32_t offset, uint32_t mask, const uint32_t *value)
 {
     uint32_t *row = SMK_ROW(uint32_t, warp, offset);
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        row[lane] = (mask >> lane & 1) != 0 ? value[lane] : row[lane];
+        const uint32_t chosen = smk_bits_spread(mask, lane);
+        row[lane] = (value[lane] & chosen) | (row[lane] & ~chosen);
     }
 }
 
@@ -86,12 +87,17 @@ int smk_warp_exchange_source(const smk_instruction *instruction, uint32_t lane, 
 SMK_ALWAYS_INLINE uint32_t take_values(shuffle mode, uint32_t executing, const uint32_t *a, const uint32_t *b,
                                        const uint32_t *c, uint32_t *value)
 {
+    int sources[SMK_WARP_SIZE];
     uint32_t present[SMK_WARP_SIZE], from[SMK_WARP_SIZE], inside = 0;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        sources[lane] = source_lane(mode, lane, b[lane], c[lane]);
+    }
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) { /* no branch, so that the compiler can make vectors of it */
-        const int source = source_lane(mode, lane, b[lane], c[lane]);
-        from[lane] = source >= 0 ? (uint32_t)source & (SMK_WARP_SIZE - 1) : lane;
-        inside |= (uint32_t)(source >= 0) << lane;
-        present[lane] = a[lane] & (0 - (executing >> lane & 1));
+        const int source = sources[lane];
+        const uint32_t outside = 0 - ((uint32_t)source >> 31); /* all bits where the source is -1 */
+        from[lane] = ((uint32_t)source & ~outside & (SMK_WARP_SIZE - 1)) | (lane & outside);
+        inside |= smk_bits_lane[lane] & ~outside;
+        present[lane] = a[lane] & smk_bits_spread(executing, lane);
     }
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         value[lane] = present[from[lane]];
