@@ -3,6 +3,7 @@
 #define SMK_RUNTIME_DRIVER_H
 
 #include "runtime/abi.h"
+#include "runtime/copy.h"
 
 /* A launch, as cuLaunchKernelEx takes it. */
 typedef struct smk_driver_launch {
@@ -28,6 +29,9 @@ typedef struct smk_driver_rows {
     smk_driver_end source, target;
     size_t width, height;
 } smk_driver_rows;
+
+/* The copy of a box, as cuMemcpy3D takes it. */
+smk_cuda smk_driver_make_copy(const void *box, smk_copy *copy);
 
 /* The driver's code for one of the runtime, which has some of its own. */
 smk_cuda smk_driver_code(smk_cuda code);

@@ -163,11 +163,10 @@ static smk_cuda find_end(const box_end *end, const box_copy *copy, char **addres
     return SMK_CUDA_Success;
 }
 
-static smk_cuda copy_box(const box_copy *wanted, smk_cuda_stream_handle stream, bool waits)
+smk_cuda smk_driver_make_copy(const void *box, smk_copy *copy)
 {
+    const box_copy *wanted = box;
     char *to = NULL, *from = NULL;
-    smk_work work = {.kind = SMK_WORK_COPY};
-    smk_copy *copy = &work.as.copy;
     *copy = (smk_copy){
         .width = wanted->width, .height = wanted->height, .depth = wanted->depth, .kind = SMK_COPY_BY_ADDRESS};
     smk_cuda code = find_end(&wanted->target, wanted, &to, &copy->target_pitch, &copy->target_slice);
@@ -176,6 +175,13 @@ static smk_cuda copy_box(const box_copy *wanted, smk_cuda_stream_handle stream, 
     }
     copy->target = to;
     copy->source = from;
+    return code;
+}
+
+static smk_cuda copy_box(const box_copy *wanted, smk_cuda_stream_handle stream, bool waits)
+{
+    smk_work work = {.kind = SMK_WORK_COPY};
+    const smk_cuda code = smk_driver_make_copy(wanted, &work.as.copy);
     return smk_driver_code(code == SMK_CUDA_Success ? smk_stream_call(stream, &work, waits) : code);
 }
 

@@ -28,6 +28,7 @@ static const entry_version versions[] = {
     {"cuDeviceGetUuid", 0, "cuDeviceGetUuid"},
     {"cuEventElapsedTime", 12080, "cuEventElapsedTime_v2"},
     {"cuEventElapsedTime", 0, "cuEventElapsedTime"},
+    {"cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"},
     {"cuMemAdvise", 12020, "cuMemAdvise_v2"},
     {"cuMemAdvise", 0, "cuMemAdvise"},
     {"cuMemPrefetchAsync", 12020, "cuMemPrefetchAsync_v2"},

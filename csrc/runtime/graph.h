@@ -52,6 +52,11 @@ void smk_graph_free(smk_cuda_graph *graph);
 /* Adds a node that keeps a copy of `work`; NULL where there is no memory. */
 smk_cuda_node *smk_graph_add(smk_cuda_graph *graph, const smk_node_list *before, const smk_work *work);
 
+/* The same for nodes as callers name them (node_calls.c); and the work of a node by other work of its kind. */
+smk_cuda smk_node_add(smk_cuda_node **node, smk_cuda_graph *graph, smk_cuda_node *const *dependencies, size_t count,
+                      const smk_work *work);
+smk_cuda smk_node_change(smk_cuda_node *node, const smk_work *work);
+
 smk_cuda_graph *smk_graph_clone(smk_cuda_graph *graph); /* NULL: no memory */
 
 /* The copy of a node in a clone of its graph; NULL: there is none. */

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-static smk_cuda add(smk_cuda_node **node, smk_cuda_graph *graph, smk_cuda_node *const *dependencies, size_t count,
-                    const smk_work *work)
+smk_cuda smk_node_add(smk_cuda_node **node, smk_cuda_graph *graph, smk_cuda_node *const *dependencies, size_t count,
+                      const smk_work *work)
 {
     smk_node_list before = {0};
     bool done = true;
@@ -20,8 +20,7 @@ static smk_cuda add(smk_cuda_node **node, smk_cuda_graph *graph, smk_cuda_node *
     return smk_outcome_return(*node == NULL ? SMK_CUDA_ErrorMemoryAllocation : SMK_CUDA_Success);
 }
 
-/* Replaces the work of a node. */
-static smk_cuda change(smk_cuda_node *node, const smk_work *work)
+smk_cuda smk_node_change(smk_cuda_node *node, const smk_work *work)
 {
     smk_work kept;
     if (node == NULL || node->work.kind != work->kind) {
@@ -64,14 +63,14 @@ SMK_EXPORT smk_cuda cudaGraphAddKernelNode(smk_cuda_node **node, smk_cuda_graph 
 {
     smk_work work;
     const smk_cuda code = make_kernel(facts, &work);
-    return code == SMK_CUDA_Success ? add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
+    return code == SMK_CUDA_Success ? smk_node_add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaGraphKernelNodeSetParams(smk_cuda_node *node, const smk_cuda_kernel_node *facts)
 {
     smk_work work;
     const smk_cuda code = make_kernel(facts, &work);
-    return code == SMK_CUDA_Success ? change(node, &work) : smk_outcome_return(code);
+    return code == SMK_CUDA_Success ? smk_node_change(node, &work) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecKernelNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node,
@@ -115,14 +114,14 @@ SMK_EXPORT smk_cuda cudaGraphAddMemcpyNode(smk_cuda_node **node, smk_cuda_graph 
 {
     smk_work work = {.kind = SMK_WORK_COPY};
     const smk_cuda code = smk_texel_array_make_copy(copy, &work.as.copy);
-    return code == SMK_CUDA_Success ? add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
+    return code == SMK_CUDA_Success ? smk_node_add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaGraphMemcpyNodeSetParams(smk_cuda_node *node, const smk_cuda_copy3d *copy)
 {
     smk_work work = {.kind = SMK_WORK_COPY};
     const smk_cuda code = smk_texel_array_make_copy(copy, &work.as.copy);
-    return code == SMK_CUDA_Success ? change(node, &work) : smk_outcome_return(code);
+    return code == SMK_CUDA_Success ? smk_node_change(node, &work) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecMemcpyNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node,
@@ -136,14 +135,14 @@ SMK_EXPORT smk_cuda cudaGraphAddMemcpyNode1D(smk_cuda_node **node, smk_cuda_grap
                                              const void *source, size_t bytes, int kind)
 {
     const smk_work work = make_copy(target, source, bytes, kind);
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphMemcpyNodeSetParams1D(smk_cuda_node *node, void *target, const void *source, size_t bytes,
                                                    int kind)
 {
     const smk_work work = make_copy(target, source, bytes, kind);
-    return change(node, &work);
+    return smk_node_change(node, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecMemcpyNodeSetParams1D(smk_cuda_graph_exec *exec, smk_cuda_node *node, void *target,
@@ -235,13 +234,13 @@ SMK_EXPORT smk_cuda cudaGraphAddMemsetNode(smk_cuda_node **node, smk_cuda_graph 
                                            const smk_cuda_memset_node *facts)
 {
     const smk_work work = make_fill(facts);
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphMemsetNodeSetParams(smk_cuda_node *node, const smk_cuda_memset_node *facts)
 {
     const smk_work work = make_fill(facts);
-    return change(node, &work);
+    return smk_node_change(node, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecMemsetNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node,
@@ -255,13 +254,13 @@ SMK_EXPORT smk_cuda cudaGraphAddHostNode(smk_cuda_node **node, smk_cuda_graph *g
                                          const smk_cuda_host_node *facts)
 {
     const smk_work work = {.kind = SMK_WORK_HOST, .as.host = *facts};
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphHostNodeSetParams(smk_cuda_node *node, const smk_cuda_host_node *facts)
 {
     const smk_work work = {.kind = SMK_WORK_HOST, .as.host = *facts};
-    return change(node, &work);
+    return smk_node_change(node, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecHostNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node,
@@ -274,7 +273,7 @@ SMK_EXPORT smk_cuda cudaGraphAddChildGraphNode(smk_cuda_node **node, smk_cuda_gr
                                                smk_cuda_node *const *dependencies, size_t count, smk_cuda_graph *child)
 {
     const smk_work work = {.kind = SMK_WORK_GRAPH, .as.graph = child};
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphChildGraphNodeGetGraph(smk_cuda_node *node, smk_cuda_graph **child)
@@ -287,14 +286,14 @@ SMK_EXPORT smk_cuda cudaGraphExecChildGraphNodeSetParams(smk_cuda_graph_exec *ex
                                                          smk_cuda_graph *child)
 {
     const smk_work work = {.kind = SMK_WORK_GRAPH, .as.graph = child};
-    return change(find(exec, node), &work);
+    return smk_node_change(find(exec, node), &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphAddEmptyNode(smk_cuda_node **node, smk_cuda_graph *graph,
                                           smk_cuda_node *const *dependencies, size_t count)
 {
     const smk_work work = {.kind = SMK_WORK_NOTHING};
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphAddEventRecordNode(smk_cuda_node **node, smk_cuda_graph *graph,
@@ -302,7 +301,7 @@ SMK_EXPORT smk_cuda cudaGraphAddEventRecordNode(smk_cuda_node **node, smk_cuda_g
                                                 smk_cuda_event_handle event)
 {
     const smk_work work = {.kind = SMK_WORK_RECORD, .as.event = event};
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphAddEventWaitNode(smk_cuda_node **node, smk_cuda_graph *graph,
@@ -310,7 +309,7 @@ SMK_EXPORT smk_cuda cudaGraphAddEventWaitNode(smk_cuda_node **node, smk_cuda_gra
                                               smk_cuda_event_handle event)
 {
     const smk_work work = {.kind = SMK_WORK_WAIT, .as.event = event};
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphNodeSetEnabled(smk_cuda_graph_exec *exec, smk_cuda_node *node, unsigned enabled)
@@ -349,14 +348,14 @@ SMK_EXPORT smk_cuda cudaGraphAddMemAllocNode(smk_cuda_node **node, smk_cuda_grap
 {
     smk_cuda code = smk_allocations_create(facts->bytes, &facts->address);
     const smk_work work = {.kind = SMK_WORK_ALLOCATE, .as.memory = {facts->address, facts->bytes}};
-    return code == SMK_CUDA_Success ? add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
+    return code == SMK_CUDA_Success ? smk_node_add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
 }
 
 SMK_EXPORT smk_cuda cudaGraphAddMemFreeNode(smk_cuda_node **node, smk_cuda_graph *graph,
                                             smk_cuda_node *const *dependencies, size_t count, void *address)
 {
     const smk_work work = {.kind = SMK_WORK_FREE, .as.memory = {address, 0}};
-    return add(node, graph, dependencies, count, &work);
+    return smk_node_add(node, graph, dependencies, count, &work);
 }
 
 SMK_EXPORT smk_cuda cudaGraphMemFreeNodeGetParams(smk_cuda_node *node, void **address)
@@ -383,7 +382,7 @@ static smk_cuda add_conditional(smk_cuda_node **node, smk_cuda_graph *graph, smk
     if (!smk_conditional_is_valid(&work.as.conditional)) {
         return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
     }
-    const smk_cuda code = add(node, graph, dependencies, count, &work);
+    const smk_cuda code = smk_node_add(node, graph, dependencies, count, &work);
     if (code == SMK_CUDA_Success) {
         facts->bodies = (*node)->work.as.conditional.bodies;
     }

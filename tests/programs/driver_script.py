@@ -179,6 +179,79 @@ def run(extra):
     return list(out)
 
 
+class Copy(ctypes.Structure):
+    """Of a box, from the device to the host."""
+
+    _fields_ = (
+        ("from_place", size * 4),
+        ("from_kind", ctypes.c_uint64),
+        ("from_host", pointer),
+        ("from_device", pointer),
+        ("from_rest", size * 4),
+        ("to_place", size * 4),
+        ("to_kind", ctypes.c_uint64),
+        ("to_host", pointer),
+        ("to_rest", size * 5),
+        ("box", size * 3),
+    )
+
+
+class Launch(ctypes.Structure):
+    """Of a kernel: its function, grid, block and shared bytes, and where its parameters lie."""
+
+    _fields_ = (
+        ("function", pointer),
+        ("shape", ctypes.c_uint * 8),
+        ("parameters", pointer),
+        ("rest", pointer * 3),
+    )
+
+
+def check_graph():
+    """A kernel, a fill and a copy as nodes of a graph that is changed once it can be launched."""
+    module, function, memory = pointer(), pointer(), pointer()
+    graph, exec_, count, kind = pointer(), pointer(), size(), number()
+    nodes = [pointer() for _ in range(3)]
+    out = (ctypes.c_uint32 * COUNT)()
+    must("cuModuleLoadData", ctypes.byref(module), SOURCE)
+    must("cuModuleGetFunction", ctypes.byref(function), module, b"advance")
+    must("cuMemAlloc", ctypes.byref(memory), size(4 * COUNT))
+    values = [ctypes.c_uint64(memory.value), ctypes.c_uint32(5)]
+    parameters = (pointer * 2)(*(ctypes.addressof(value) for value in values))
+    launch = Launch(function, (1, 1, 1, 32, 1, 1, 0), ctypes.addressof(parameters))
+    words = [memory.value, 0, 9 | 4 << 32, COUNT, 1, 0]  # pitch 0; words of 4 bytes are 9
+    fill = (ctypes.c_uint64 * 6)(*words)
+    copy = Copy(from_kind=2, from_device=memory, to_kind=1, box=(4 * COUNT, 1, 1))
+    copy.to_host = ctypes.addressof(out)
+    must("cuGraphCreate", ctypes.byref(graph), 0)
+    must("cuGraphAddMemsetNode", ctypes.byref(nodes[0]), graph, None, size(0), fill, None)
+    arguments = ctypes.byref(nodes[0]), size(1), ctypes.byref(launch)
+    must("cuGraphAddKernelNode", ctypes.byref(nodes[1]), graph, *arguments)
+    arguments = ctypes.byref(nodes[1]), size(1), ctypes.byref(copy), None
+    must("cuGraphAddMemcpyNode", ctypes.byref(nodes[2]), graph, *arguments)
+    must("cuGraphGetNodes", graph, None, ctypes.byref(count))
+    must("cuGraphNodeGetType", nodes[2], ctypes.byref(kind))
+    assert count.value == 3 and kind.value == 1
+    must("cuGraphInstantiate", ctypes.byref(exec_), graph, ctypes.c_ulonglong(0))
+    must("cuGraphLaunch", exec_, None)
+    must("cuCtxSynchronize")
+    assert list(out) == [3 * i + 5 if i < 32 else 9 for i in range(COUNT)]
+    values[1].value = 7
+    must("cuGraphExecKernelNodeSetParams", exec_, nodes[1], ctypes.byref(launch))
+    fill[2] = 8 | 4 << 32
+    must("cuGraphExecMemsetNodeSetParams", exec_, nodes[0], fill, None)
+    copy.box[0] = 4 * 33
+    must("cuGraphExecMemcpyNodeSetParams", exec_, nodes[2], ctypes.byref(copy), None)
+    must("cuGraphLaunch", exec_, None)
+    must("cuCtxSynchronize")
+    assert list(out) == [3 * i + 7 if i < 32 else 8 if i == 32 else 9 for i in range(COUNT)]
+    assert call("cuGraphMemcpyNodeSetParams", nodes[1], ctypes.byref(copy)) == 1
+    must("cuGraphExecDestroy", exec_)
+    must("cuGraphDestroy", graph)
+    must("cuMemFree", memory)
+    must("cuModuleUnload", module)
+
+
 def main():
     context, current = pointer(), pointer()
     must("cuInit", 0)
@@ -189,6 +262,7 @@ def main():
     assert context.value == current.value
     check_missing()
     check_mapping()
+    check_graph()
     for extra in (False, True, "steps"):
         assert run(extra) == [3 * i + 5 for i in range(COUNT)]
     print("right")
