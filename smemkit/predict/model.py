@@ -21,7 +21,8 @@ from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
 from .phases import find_phases, is_late, is_watching, time_phases
-from .ptx_counts import add_waits, count_classes
+from .ptx_chain import time_chain
+from .ptx_counts import count_classes
 from .reuse import SECTOR, Traffic, collect_accesses, count_noted, find_traffic
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ REPEATED = "repeated reads of memory"
 LED = 0.1  # pairs of sectors that an access is the first to touch, for each sector, if others lead
 LINE = 128
 OVERLAP = 4.0  # exponent of the norm by which parts of a round are combined
-DEPENDENT = 4.5  # clocks between two instructions of one warp of which the second needs the first
 SM_L2_MOST = 64.0  # bytes a clock between one multiprocessor and the L2 cache, each way
 # Share of the L2 cache that data can fill: on an H200 48 MB of 60 were seen to hit, 64 were not.
 L2_KEPT = 0.85
@@ -398,19 +398,8 @@ def find_demand(
     latencies = find_latencies(facts, card, traffic, local, warps)
     lone = 0.0
     if executed is None:
-        waits, _ = add_waits(
-            facts["instructions"],
-            {
-                "load.global": latencies.global_load,
-                "load.local": card.l1_clk,
-                "load.shared": card.shared_clk,
-                "matrix.shared": card.shared_clk,
-                "atomic.shared": latencies.atomic_shared,
-                "atomic.global": latencies.atomic_global,
-                "barrier": card.barrier_clk + card.barrier_warp_clk * warps,
-            },
-        )
-        lone = (waits + DEPENDENT * issued) / (warps * blocks)
+        clocks_alone = time_chain(facts["instructions"], facts["ptx"], latencies, warps)
+        lone = clocks_alone / (warps * blocks)
     return Demand(
         parts,
         executed,

@@ -1,7 +1,7 @@
 """What can be said of a kernel without its machine code: its PTX instructions by class.
 
 Where neither ptxas nor carried facts tell the machine code, each PTX instruction stands for what
-it usually becomes, and a warp waits where an instruction uses what a load before it has asked for.
+it usually becomes. How long a warp waits for results says ptx_chain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 REGISTER = re.compile(r"%\w+")
-GUARD = re.compile(r"^@!?%\w+\s+")
+GUARD = re.compile(r"^[{\s]*(?:@!?%\w+\s+)?")  # and the bracket of inline assembly
 # What a PTX opcode begins with -> (class of opcode_classes, machine instructions). The first match
 # counts; 64-bit integers take two instructions.
 MEANINGS: tuple[tuple[str, str, float], ...] = (
@@ -52,14 +52,6 @@ MEANINGS: tuple[tuple[str, str, float], ...] = (
     (r"\w", "alu", 1.0),
 )
 PATTERNS = tuple((re.compile(pattern), kind, number) for pattern, kind, number in MEANINGS)
-WAITED = {
-    "load.global",
-    "load.shared",
-    "load.local",
-    "atomic.global",
-    "atomic.shared",
-    "matrix.shared",
-}
 
 
 def classify_ptx(text: str) -> tuple[str, float]:
@@ -83,34 +75,3 @@ def count_classes(instructions: Iterable[Mapping[str, Any]]) -> dict[str, float]
         if row["role"] not in ("member", "gone"):
             counts[kind] += number * row["counters"].get("instructions.warp", 0)
     return {kind: number for kind, number in counts.items() if kind != "empty"}
-
-
-def add_waits(
-    instructions: Iterable[Mapping[str, Any]], clocks: Mapping[str, float]
-) -> tuple[float, dict[tuple[str | None, int | None], float]]:
-    """Clocks for which all warps together wait for results, alone: (sum, by source line).
-
-    clocks: latency by class. An instruction that uses the result of a load waits until that and all
-    loads before it have answered.
-    """
-    pending: set[str] = set()
-    slowest, total = 0.0, 0.0
-    by_line: collections.Counter[tuple[str | None, int | None]] = collections.Counter()
-    place: tuple[str | None, int | None] = None, None
-    for row in instructions:
-        text, times = GUARD.sub("", row["ptx"]), row["counters"].get("instructions.warp", 0)
-        kind, _ = classify_ptx(text)
-        registers = REGISTER.findall(text)
-        if pending.intersection(registers) or kind == "barrier":
-            total += times * slowest
-            by_line[place] += times * slowest
-            pending, slowest = set(), 0.0
-        if kind == "barrier":
-            total += times * clocks["barrier"]
-            by_line[row["file"], row["line"]] += times * clocks["barrier"]
-        elif kind in WAITED and kind in clocks and registers and row["role"] not in ("gone",):
-            pending.add(registers[0])
-            pending.update(re.findall(REGISTER, text.partition("[")[0]))
-            if clocks[kind] > slowest:
-                slowest, place = clocks[kind], (row["file"], row["line"])
-    return total, dict(by_line)
