@@ -102,6 +102,24 @@ SMK_EXPORT smk_cuda cudaLibraryGetKernelCount(unsigned *count, smk_cuda_library 
     return SMK_CUDA_Success;
 }
 
+/* The first `count` kernels, in the order of their names. */
+SMK_EXPORT smk_cuda cudaLibraryEnumerateKernels(void **kernels, unsigned count, smk_cuda_library *library)
+{
+    const smk_module *module = library->binary->module;
+    smk_cuda code = SMK_CUDA_Success;
+    for (uint32_t i = 0; i < count && i < module->entry_count && code == SMK_CUDA_Success; i++) {
+        const smk_text text = module->functions[module->entries[i]].name;
+        char *name = smk_heap_allocate(text.length + 1, 1);
+        if (name == NULL) {
+            return smk_outcome_return(SMK_CUDA_ErrorMemoryAllocation);
+        }
+        memcpy(name, text.start, text.length);
+        kernels[i] = smk_binaries_name_kernel(library->binary, name, &code);
+        smk_heap_free(name);
+    }
+    return smk_outcome_return(code);
+}
+
 SMK_EXPORT smk_cuda cudaLibraryGetGlobal(void **address, size_t *bytes, smk_cuda_library *library, const char *name)
 {
     uint64_t found = 0, size = 0;

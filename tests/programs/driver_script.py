@@ -214,6 +214,11 @@ def check_graph():
     nodes = [pointer() for _ in range(3)]
     out = (ctypes.c_uint32 * COUNT)()
     must("cuModuleLoadData", ctypes.byref(module), SOURCE)
+    every = (pointer * 2)()  # there is one
+    name = ctypes.c_char_p()
+    must("cuModuleEnumerateFunctions", every, 2, module)
+    must("cuFuncGetName", ctypes.byref(name), pointer(every[0]))
+    assert name.value == b"advance" and every[1] is None
     must("cuModuleGetFunction", ctypes.byref(function), module, b"advance")
     must("cuMemAlloc", ctypes.byref(memory), size(4 * COUNT))
     values = [ctypes.c_uint64(memory.value), ctypes.c_uint32(5)]
