@@ -75,17 +75,6 @@ static int read_integer(const smk_state *state, smk_place *where, PyObject *valu
     return 0;
 }
 
-/* Rounds a float to bfloat16, its upper half, ties to even. */
-static uint16_t round_to_bfloat16(float number)
-{
-    uint32_t bits = 0;
-    memcpy(&bits, &number, sizeof bits);
-    if (isnan(number)) {
-        return (uint16_t)((bits >> 16) | 0x40u);
-    }
-    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-
 static int write_float(const smk_state *state, smk_place *where, PyObject *value, smk_type type, unsigned char *target)
 {
     /* NumPy would drop an imaginary part, and convert texts and dates */
@@ -117,11 +106,8 @@ static int write_float(const smk_state *state, smk_place *where, PyObject *value
         PyErr_Clear();
     } else {
         float rounded = (float)number;
-        uint16_t upper = round_to_bfloat16(rounded);
-        bool is_half = type == SMK_TYPE_BF16;
-        fits = isfinite(number) ? isfinite(rounded) && (!is_half || (upper & 0x7f80u) != 0x7f80u) : true;
-        memcpy(target, is_half ? (const void *)&upper : (const void *)&rounded,
-               is_half ? sizeof upper : sizeof rounded);
+        fits = !isfinite(number) || isfinite(rounded);
+        memcpy(target, &rounded, sizeof rounded);
     }
     if (!fits) {
         smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", smk_place_text(where), value);
@@ -208,7 +194,7 @@ int smk_scalar_write(const smk_state *state, smk_place *where, PyObject *value, 
     if (bytes * 8 != bits || bits > 64) {
         return write_structure(state, where, value, bytes, target); /* an array of elements, or .b128 */
     }
-    if (type == SMK_TYPE_F16 || type == SMK_TYPE_BF16 || type == SMK_TYPE_F32 || type == SMK_TYPE_F64) {
+    if (type == SMK_TYPE_F16 || type == SMK_TYPE_F32 || type == SMK_TYPE_F64) {
         return write_float(state, where, value, type, target);
     }
     bool is_integer = is_kind_of_bool(value) || PyIndex_Check(value);
