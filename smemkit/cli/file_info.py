@@ -72,7 +72,10 @@ def show(path: str, rows: Sequence[dict[str, Any]], reason: str | None) -> None:
         if kernels
         else "nothing to launch"
     )
-    print(f"{path}: {' and '.join(parts)}; {verdict}\n")
+    print(f"{path}: {' and '.join(parts)}; {verdict}")
+    if not rows:
+        return
+    print()
     wide = max([len(row["label"]) for row in rows] + [len("function")])
     heads = ("registers", "shared [B]", "local [B]")
     print(f"{'function':{wide}}  {'kind':8}  {'  '.join(heads)}")

@@ -54,14 +54,13 @@ def read_report(report: str) -> dict[str, dict[str, int]]:
 
 def read_bounds(ptx: str) -> dict[str, int]:
     """{entry: the most threads of a block}, 0 where the PTX does not say."""
-    bounds, starts = {}, list(PTX_ENTRY.finditer(ptx))
-    for start, following in zip(starts, [*starts[1:], None], strict=True):
-        head = ptx[start.end() : following.start() if following else None].partition("{")[0]
-        found = BOUNDS.search(head)
+    bounds, parts = {}, PTX_ENTRY.split(ptx)
+    for entry, text in zip(parts[1::2], parts[2::2], strict=True):
+        found = BOUNDS.search(text.partition("{")[0])
         threads = 1 if found else 0
         for length in found.groups() if found else ():
             threads *= int(length or 1)
-        bounds[start[1]] = threads
+        bounds[entry] = threads
     return bounds
 
 

@@ -49,6 +49,14 @@ def test_all_runs(write, capsys):
         assert "registers are" not in output
 
 
+@pytest.mark.parametrize("text", ["", ".version 9.0\n.target sm_90\n.global .b32 x;\n"])
+def test_nothing_to_launch(text, write, capsys):
+    path = write(text)
+    assert main(["info", path]) == 0
+    said = f"{path}: 0 kernels and 0 device functions; nothing to launch\n"
+    assert capsys.readouterr().out == said
+
+
 def test_json(write, tmp_path, capsys):
     path, target = write(PTX), tmp_path / "out.json"
     assert main(["info", path, "--json", str(target)]) == 1

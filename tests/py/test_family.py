@@ -3,6 +3,7 @@
 import inspect
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 from read_tables import read_rows
@@ -286,6 +287,25 @@ def test_all_inputs_have_one_type(family, machine, rng):
     arrays = [sample.arrays[0], sample.arrays[1].astype("float64")]
     with pytest.raises(smemkit.ArgumentTypeError, match=f"{family}: .*float32 .*float64"):
         call(sample, *arrays, backend=machine)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "advice"),
+    [
+        ("int8", "float32", r"a\.astype\('float32'\)$"),
+        ("float64", "float32", r"b\.astype\('float64'\)$"),
+        ("float32", "float16", r"b\.astype\('float32'\)$"),
+        ("float16", "bfloat16", "all inputs must have one type$"),  # NumPy knows none for both
+        ("complex64", "float32", "not complex64$"),
+        ("datetime64[s]", "float32", r"not datetime64\[s\]$"),
+        ("int32", "int32", r"a can be converted with a\.astype\(\.\.\.\)$"),
+    ],
+)
+def test_advice_on_types_loses_no_values(a, b, advice, machine):
+    """It never says to round, nor to drop the imaginary parts."""
+    types = [ml_dtypes.bfloat16 if name == "bfloat16" else name for name in (a, b)]
+    with pytest.raises(smemkit.ArgumentTypeError, match=advice):
+        smemkit.gemm(*(np.zeros((2, 2), dtype) for dtype in types), backend=machine)
 
 
 # Any type of an item size ------------------------------------------------------------------------

@@ -125,6 +125,15 @@ def test_expressions_refused(expressions, error):
         smemkit.RawModule(SOURCE, name_expressions=expressions)
 
 
+def test_one_of_several_of_a_name():
+    code = "__global__ void set(int *x) { *x = 1; } __global__ void set(float *x) { *x = 2; }"
+    module = smemkit.RawModule(code)
+    said = r"several kernels 'set': pass the mangled name of one; it has: set \(_Z3setPi\)"
+    with pytest.raises(smemkit.ArgumentError, match=said):
+        module.get_function("set")
+    assert module.get_function("_Z3setPi").name == "_Z3setPi"
+
+
 def test_expressions_are_for_cuda_c(module):
     with pytest.raises(smemkit.ArgumentError, match="code is PTX"):
         smemkit.RawModule(module.ptx, name_expressions=("fill<float>",))

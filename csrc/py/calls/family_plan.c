@@ -61,6 +61,43 @@ static int replace_type(const smk_family_call *call, const char *variant, size_t
     return 0;
 }
 
+/* Whether numbers of a type can become floating-point numbers without the loss of a part of them. */
+static bool is_real(PyArray_Descr *type)
+{
+    PyArray_Descr *real = PyArray_DescrFromType(NPY_DOUBLE);
+    const bool casts = PyArray_CanCastTypeTo(type, real, NPY_SAME_KIND_CASTING);
+    Py_DECREF(real);
+    return casts;
+}
+
+/* Says that an input has another type than the first one, and what holds the values of both. */
+static void refuse_mixture(const smk_family_call *call, size_t input, PyObject *first, PyObject *other)
+{
+    const char *names[] = {call->input[0].name, call->input[input].name};
+    PyArray_Descr *types[] = {smk_family_call_type(call, call->operands[0]),
+                              smk_family_call_type(call, call->operands[input])};
+    PyArray_Descr *common = PyArray_PromoteTypes(types[0], types[1]);
+    PyObject *wide = common == NULL ? NULL : smk_ndarray_type_name(common);
+    PyErr_Clear(); /* no type holds both */
+    Py_XDECREF(common);
+    if (wide == NULL) {
+        smk_error_fail(call->state, SMK_TYPE, "%s: %s has the type %U and %s has %U; all inputs must have one type",
+                       call->family->name, names[0], first, names[1], other);
+    } else if (PyUnicode_Compare(wide, first) == 0 || PyUnicode_Compare(wide, other) == 0) {
+        const char *narrow = names[PyUnicode_Compare(wide, first) == 0];
+        smk_error_fail(call->state, SMK_TYPE,
+                       "%s: %s has the type %U and %s has %U; all inputs must have one type: convert one, as in "
+                       "%s.astype('%U')",
+                       call->family->name, names[0], first, names[1], other, narrow, wide);
+    } else {
+        smk_error_fail(call->state, SMK_TYPE,
+                       "%s: %s has the type %U and %s has %U; all inputs must have one type: '%U' holds the values of "
+                       "both",
+                       call->family->name, names[0], first, names[1], other, wide);
+    }
+    Py_XDECREF(wide);
+}
+
 /* Selects the variant for the type of one input. Returns 0, or -1 with an exception set. */
 static int select_for(smk_family_call *call, const char *variant, size_t input)
 {
@@ -79,11 +116,15 @@ static int select_for(smk_family_call *call, const char *variant, size_t input)
     }
     if (status == SMK_TYPE) {
         PyObject *given = call->given[input];
-        const bool converts = PyArray_Check(given) || smk_array_cast(call->state, given) != NULL;
-        smk_error_fail(call->state, SMK_TYPE,
-                       converts ? "%s; %s can be converted with %s.astype(...)"
-                                : "%s; pass %s as an array of such a type: numpy.asarray(%s, ...)",
-                       error.message, operand, operand);
+        const bool is_array = PyArray_Check(given) || smk_array_cast(call->state, given) != NULL;
+        if (is_array && !is_real(smk_family_call_type(call, call->operands[input]))) {
+            smk_error_fail(call->state, SMK_TYPE, "%s", error.message);
+        } else {
+            smk_error_fail(call->state, SMK_TYPE,
+                           is_array ? "%s; %s can be converted with %s.astype(...)"
+                                    : "%s; pass %s as an array of such a type: numpy.asarray(%s, ...)",
+                           error.message, operand, operand);
+        }
         return -1;
     }
     if (status != SMK_OK) {
@@ -99,10 +140,7 @@ static int select_for(smk_family_call *call, const char *variant, size_t input)
     PyObject *names[] = {smk_ndarray_type_name(first), smk_ndarray_type_name(other)};
     bool same = names[0] != NULL && names[1] != NULL && PyUnicode_Compare(names[0], names[1]) == 0;
     if (!same && !PyErr_Occurred()) {
-        smk_error_fail(call->state, SMK_TYPE,
-                       "%s: %s has the type %U and %s has %U; all inputs must have one type: convert one, as in "
-                       "%s.astype('%U')",
-                       call->family->name, call->input[0].name, names[0], operand, names[1], operand, names[0]);
+        refuse_mixture(call, input, names[0], names[1]);
     }
     Py_XDECREF(names[0]);
     Py_XDECREF(names[1]);

@@ -54,6 +54,19 @@ static PyObject *list_labels(const smk_raw_module *module)
     return result;
 }
 
+/* Whether one of the labels is the name with a mangled name behind it. */
+static bool is_overloaded(PyObject *labels, const char *name)
+{
+    PyObject *start = PyUnicode_FromFormat("%s (", name);
+    bool found = false;
+    for (Py_ssize_t i = 0; start != NULL && !found && i < PyTuple_GET_SIZE(labels); i++) {
+        found = PyUnicode_Tailmatch(PyTuple_GET_ITEM(labels, i), start, 0, PY_SSIZE_T_MAX, -1) == 1;
+    }
+    Py_XDECREF(start);
+    PyErr_Clear(); /* no memory: the shorter message */
+    return found;
+}
+
 static PyObject *refuse_name(const smk_state *state, const smk_raw_module *module, const char *name)
 {
     PyObject *known = list_labels(module), *blank = NULL, *list = NULL;
@@ -65,6 +78,9 @@ static PyObject *refuse_name(const smk_state *state, const smk_raw_module *modul
     if (list != NULL && PyTuple_GET_SIZE(known) == 0) {
         smk_error_fail(state, SMK_ARGUMENT, "the module has no kernel at all, so none is named '%.200s'%s", name,
                        advise_name(module));
+    } else if (list != NULL && is_overloaded(known, name)) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "the module has several kernels '%.200s': pass the mangled name of one; it has: %U", name, list);
     } else if (list != NULL) {
         smk_error_fail(state, SMK_ARGUMENT, "the module has no kernel '%.200s'; it has: %U%s", name, list,
                        advise_name(module));
