@@ -445,6 +445,7 @@ def test_gemm_exhibits_round_once_a_step():
         "split_k",
         "stream_k",
         "tensor",
+        "overlapped",
         "tf32",
     }:
         ptx = smemkit.ptx("gemm", variant)

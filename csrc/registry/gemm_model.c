@@ -26,28 +26,32 @@ enum { SHORT_MOST = 128, SHORT_WHOLE = 80, SHORT_STEP = 4, SHORT_PAD = 4 };
 static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
                       odd_b)                                                                                           \
-    {#variant, part, 4,     128,   rows, columns, depth, shared_bytes, resident, start,       alone,                   \
-     busy,     end,  odd_a, odd_b, 0.0,  1.0,     0.0,   0.0,          false,    WRITTEN_ONCE},
+    {#variant, part, 4,     128,   rows, columns, depth, shared_bytes, resident, start,        alone,                  \
+     busy,     end,  odd_a, odd_b, 0.0,  1.0,     0.0,   0.0,          false,    WRITTEN_ONCE, false},
 #define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
                              end, odd_a, odd_b, turned, reads, last, each)                                             \
-    {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,         start, alone, busy,       \
-     end,      odd_a, odd_b, turned,  reads, last,    each,  false,        WRITTEN_AS_DOUBLE},
+    {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,          start, alone, busy,      \
+     end,      odd_a, odd_b, turned,  reads, last,    each,  false,        WRITTEN_AS_DOUBLE, false},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
-    {"fma", part, 4,     threads, rows, columns,   depth, shared_bytes, resident, start,       alone,                  \
-     busy,  end,  odd_a, odd_b,   0.0,  FMA_READS, last,  each,         false,    WRITTEN_ONCE},
+    {"fma", part, 4,     threads, rows, columns,   depth, shared_bytes, resident, start,        alone,                 \
+     busy,  end,  odd_a, odd_b,   0.0,  FMA_READS, last,  each,         false,    WRITTEN_ONCE, false},
 #define SMK_GEMM_SHORT_TILE(part, rows, columns, threads, resident, start, alone, busy, end)                           \
-    {"fma", part, 4,   threads, rows, columns, SHORT_STEP, 0,   resident, start,       alone,                          \
-     busy,  end,  0.0, 0.0,     0.0,  1.0,     0.0,        0.0, true,     WRITTEN_ONCE},
+    {"fma", part, 4,   threads, rows, columns, SHORT_STEP, 0,   resident, start,        alone,                         \
+     busy,  end,  0.0, 0.0,     0.0,  1.0,     0.0,        0.0, true,     WRITTEN_ONCE, false},
 #define SMK_GEMM_ONCE_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end,       \
                            odd_a, odd_b, writes, odd_writes)                                                           \
-    {"direct", part,  4,   threads, rows, columns, depth, shared_bytes,        resident, start, alone, busy, end,      \
-     odd_a,    odd_b, 0.0, 1.0,     0.0,  0.0,     false, {writes, odd_writes}},
+    {"direct", part,  4,   threads, rows, columns, depth, shared_bytes,         resident, start, alone, busy, end,     \
+     odd_a,    odd_b, 0.0, 1.0,     0.0,  0.0,     false, {writes, odd_writes}, false},
 #define SMK_GEMM_UNSTAGED_TILE(part, rows, columns, depth, threads, resident, start, alone, busy, end, writes,         \
                                odd_writes)                                                                             \
     {"unstaged", part,     8,     threads, rows, columns, depth,                                                       \
      0,          resident, start, alone,   busy, end,     0.0,                                                         \
-     0.0,        0.0,      1.0,   0.0,     0.0,  false,   {writes, odd_writes}},
+     0.0,        0.0,      1.0,   0.0,     0.0,  false,   {writes, odd_writes},                                        \
+     false},
+#define SMK_GEMM_EARLY_TILE(part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end)               \
+    {"overlapped", part, 4,   256, rows, columns, depth, shared_bytes, resident, start,        alone,                  \
+     busy,         end,  0.0, 0.0, 0.0,  1.0,     0.0,   0.0,          false,    WRITTEN_ONCE, true},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
@@ -55,6 +59,7 @@ static const smk_gemm_tile tiles[] = {
 #undef SMK_GEMM_SHORT_TILE
 #undef SMK_GEMM_ONCE_TILE
 #undef SMK_GEMM_UNSTAGED_TILE
+#undef SMK_GEMM_EARLY_TILE
 };
 
 /* Of an H200, in bytes a microsecond: its memory; and its L2 cache, which holds most partial sums. */
@@ -66,6 +71,12 @@ static const double KEPT_BYTES = 1 << 22, CLEAR = 3.3;
 
 /* A launch that adds partial sums, in microseconds. */
 static const double ADD_START = 2.6;
+
+/* The same of a launch that begins early, and its bytes a microsecond. */
+static const double EARLY_ADD_START = 1.2, EARLY_ADD_PACE = 5.0e6;
+
+/* How many times as long steps of these tiles take where each number is rounded as it is read. */
+static const double ROUNDED = 1.4;
 
 /* What a launch that adds takes longer for float64. */
 static const double DOUBLE_ADD = 0.6;
@@ -86,11 +97,16 @@ double smk_gemm_model_bytes(const smk_request *request, double bytes)
     return bytes / MEMORY_PACE * smk_slowdowns_memory(request->machine);
 }
 
-double smk_gemm_model_add(const smk_request *request, int64_t parts)
+static double predict_add(const smk_request *request, int64_t parts, double start, double rate)
 {
     const double elements = (double)smk_plan_gemm_elements(request);
     const double bytes = 2.0 * (double)parts * elements * (double)request->item_bytes;
-    return parts == 1 ? 0.0 : ADD_START + bytes / CACHE_PACE * smk_slowdowns_memory(request->machine);
+    return parts == 1 ? 0.0 : start + bytes / rate * smk_slowdowns_memory(request->machine);
+}
+
+double smk_gemm_model_add(const smk_request *request, int64_t parts)
+{
+    return predict_add(request, parts, ADD_START, CACHE_PACE);
 }
 
 static double count_multiprocessors(const smk_request *request)
@@ -219,8 +235,9 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
     const bool joins = is_joined(request, tile, parts);
     const double writes = is_double && is_cut ? 1.0 : tile->writes[n % 2];
-    const double add = joins ? tile->last + slowdown * all * tile->each * tiles_each + clear
-                             : smk_gemm_model_add(request, parts.count);
+    const double add = joins                ? tile->last + slowdown * all * tile->each * tiles_each + clear
+                       : tile->begins_early ? predict_add(request, parts.count, EARLY_ADD_START, EARLY_ADD_PACE)
+                                            : smk_gemm_model_add(request, parts.count);
     return tile->start + (slower > read ? slower : read) +
            slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
            smk_gemm_model_repeated(request, item * elements, writes) + add +
@@ -270,6 +287,7 @@ smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t s
     smk_gemm_choice best = {.tile = NULL};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         const smk_gemm_tile *tile = &tiles[i];
+        const double slower = tile->begins_early && strcmp(request->type, "tf32") == 0 ? ROUNDED * slowdown : slowdown;
         const bool may_cut = request->item_bytes == tile->bytes && tile->shared_bytes > 0;
         int64_t blocks = 0;
         if (!suits(request, tile, is_raw, &blocks)) {
@@ -277,13 +295,13 @@ smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t s
         }
         for (int64_t wanted = 1; wanted <= PARTS_MOST && (wanted == 1 || (may_cut && blocks * wanted <= most));
              wanted += wanted < 4 ? 1 : wanted / 2) {
-            try_parts(request, tile, wanted, step, slowdown, &best);
+            try_parts(request, tile, wanted, step, slower, &best);
         }
         const int64_t rounds[] = {1, 2, 4};
         for (size_t j = 0; j < sizeof rounds / sizeof rounds[0]; j++) { /* as many as just fill the machine */
             const int64_t wanted = blocks > 0 ? rounds[j] * (int64_t)request->machine->multiprocessors / blocks : 1;
             if (wanted > 1 && may_cut) {
-                try_parts(request, tile, wanted < PARTS_MOST ? wanted : PARTS_MOST, step, slowdown, &best);
+                try_parts(request, tile, wanted < PARTS_MOST ? wanted : PARTS_MOST, step, slower, &best);
             }
         }
     }

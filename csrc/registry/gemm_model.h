@@ -18,6 +18,7 @@ typedef struct smk_gemm_tile {
     double last, each; /* last: 0 where a launch adds the sums of parts */
     bool is_short;     /* k is staged in one step, or in two: smk_gemm_model_stage says how */
     double writes[2];  /* of rows of c of an even length, and of an odd one */
+    bool begins_early; /* so do its launches */
 } smk_gemm_tile;
 
 /* What a block of a tile with is_short stages at once: so many k, a multiple of 4. */

@@ -1,5 +1,6 @@
 /* The plan of gemm/tensor, operands of 16 and 8 bits, laid out where their rows do not begin at multiples of 16 bytes;
- * and of gemm/tf32, whose operands are rounded where they are laid out, or as they are read.
+ * of gemm/tf32, whose operands are rounded where they are laid out, or as they are read; and of gemm/overlapped, which
+ * takes all of them, and whose launches begin early.
  *
  * The model of tiles counts k in words of 4 bytes: steps, copies and products of a word take equally long whatever it
  * holds. */
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-/* As in gemm/tensor.cu and gemm/tf32.cu: bytes of a copy, words of a step along k, threads of the kernels, side of a tile of lay_out. */
+/* As in gemm/tensor.cu, gemm/tf32.cu and gemm/overlapped.cu: bytes of a copy, words of a step along k, threads of the kernels, side of a tile of lay_out. */
 enum { COPY_BYTES = 16, WORD_BYTES = 4, STEP_WORDS = 32, THREADS = 256, SIDE = 64 };
 
 /* The launch that lays out operands, in microseconds on an H200; and its bytes a microsecond, by bytes of an element. */
@@ -134,8 +135,9 @@ static void try_raw(const smk_request *request, const smk_request *words, smk_ge
     }
 }
 
-/* lay_out where an operand needs it, the products, then for several parts of k: add. */
-smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_error *error)
+/* lay_out where an operand needs it, the products, then for several parts of k: add. `is_rounded`: operands are rounded
+ * where they are laid out. */
+static smk_status make(const smk_request *request, bool is_rounded, smk_plan *plan, smk_error *error)
 {
     const int64_t *d = request->dimensions, m = d[SMK_GEMM_M], k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];
     smk_plan made = {.takes_stack = true, .takes_layout = true};
@@ -153,7 +155,6 @@ smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_
     if (status != SMK_OK) {
         return status;
     }
-    const bool is_rounded = strcmp(request->type, "tf32") == 0;
     if (!describe_both(request, is_rounded, &a, &b)) {
         return smk_status_fail(error, SMK_MEMORY,
                                "gemm variant '%s': copies of operands of m = %lld, k = %lld, n = %lld would be too "
@@ -177,4 +178,19 @@ smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_
     made.workspace_bytes = (uint64_t)(a.bytes + b.bytes + smk_plan_gemm_parts_bytes(&words, choice.parts));
     *plan = made;
     return SMK_OK;
+}
+
+smk_status smk_plan_gemm_tensor(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    return make(request, strcmp(request->type, "tf32") == 0, plan, error);
+}
+
+/* The same; the kernels themselves wait for the launches before them. */
+smk_status smk_plan_gemm_overlapped(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_status status = make(request, false, plan, error);
+    for (size_t i = 0; status == SMK_OK && i < plan->step_count; i++) {
+        plan->step[i].begins_early = true;
+    }
+    return status;
 }

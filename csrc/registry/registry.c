@@ -428,10 +428,14 @@ const char *smk_registry_type(const smk_variant *variant, const char *type)
     if (find_word(variant->types, type, strlen(type), &index)) {
         return type;
     }
-    /* such a kernel has no other types */
-    return strcmp(type, "float32") == 0 && is_instead(variant->family, variant->types, strlen(variant->types))
-               ? variant->types
-               : NULL;
+    for (size_t i = 0; i < SUM_COUNT; i++) { /* rounded: the sums have the type of the array */
+        const char *rounded = sums[i].type;
+        if (strcmp(sums[i].family, variant->family) == 0 && strcmp(sums[i].sum, type) == 0 &&
+            is_instead(variant->family, rounded, strlen(rounded)) && accepts_word(variant, rounded, strlen(rounded))) {
+            return rounded;
+        }
+    }
+    return NULL;
 }
 
 const char *smk_registry_result(const smk_family *family, const char *choice, const char *type)

@@ -47,7 +47,17 @@ PARTS = {"m": 40, "k": 3000, "n": 36}
 SIZES = {
     **{
         f"gemm/{name}": (PARTS,)
-        for name in ("direct", "dmma", "fma", "split_k", "stream_k", "tensor", "tf32", "tuned")
+        for name in (
+            "direct",
+            "dmma",
+            "fma",
+            "overlapped",
+            "split_k",
+            "stream_k",
+            "tensor",
+            "tf32",
+            "tuned",
+        )
     },
     "gemm/vector": ({"m": 1, "k": 4200, "n": 512}, {"m": 3, "k": 4200, "n": 512}),
     "gemm/short_k": ({"m": 500, "k": 7, "n": 500}, {"m": 500, "k": 3, "n": 500}),

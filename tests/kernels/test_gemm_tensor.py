@@ -1,4 +1,4 @@
-"""gemm of float16, bfloat16 and int8: exact whole numbers, errors, layouts, stacks, types."""
+"""gemm of float16, bfloat16, int8 and TF32: whole numbers, errors, layouts, stacks, types."""
 
 import numpy as np
 import pytest
@@ -22,6 +22,14 @@ SHAPES = [
 ]
 
 each_type = pytest.mark.parametrize("dtype", SUMS)
+each_variant = pytest.mark.parametrize("variant", ["tensor", "overlapped"])
+
+
+def skip_old_gpus(machine, variant):
+    """Launches wait for each other before compute capability 9.0."""
+    if machine == "cuda" and variant == "overlapped":
+        if float(smemkit.device_info(backend="cuda")["compute_capability"]) < 9:
+            pytest.skip("the GPU is too old for gemm/overlapped")
 
 
 def draw(rng, shape, dtype, most=9):
@@ -38,8 +46,9 @@ def transpose(array):
 
 
 @each_type
-@pytest.mark.parametrize("variant", ["auto", "tensor"])
+@pytest.mark.parametrize("variant", ["auto", "tensor", "overlapped"])
 def test_integers_bit_for_bit(variant, dtype, machine, rng):
+    skip_old_gpus(machine, variant)
     for m, k, n in SHAPES:
         a, b = draw(rng, (m, k), dtype), draw(rng, (k, n), dtype)
         before = a.copy(), b.copy()
@@ -59,20 +68,25 @@ def test_large_tiles_with_columns_to_spare(dtype, rng, monkeypatch):
     assert np.array_equal(report.result, exact(a, b))
 
 
-def test_whole_range_of_int8(machine, rng):
+@each_variant
+def test_whole_range_of_int8(variant, machine, rng):
+    skip_old_gpus(machine, variant)
     a, b = (rng.integers(-128, 128, shape).astype("int8") for shape in ((70, 400), (400, 130)))
-    assert np.array_equal(smemkit.gemm(a, b, backend=machine), a.astype(int) @ b.astype(int))
+    c = smemkit.gemm(a, b, variant=variant, backend=machine)
+    assert np.array_equal(c, a.astype(int) @ b.astype(int))
 
 
+@each_variant
 @each_type
-def test_a_long_k_is_cut_and_repeats_bit_for_bit(dtype, machine, rng):
+def test_a_long_k_is_cut_and_repeats_bit_for_bit(dtype, variant, machine, rng):
+    skip_old_gpus(machine, variant)
     a, b = draw(rng, (9, 6000), dtype), draw(rng, (6000, 70), dtype)
     a[3, 7:] = a[0, 0]
-    report = smemkit.profile(smemkit.gemm, a, b, backend="sim")
+    report = smemkit.profile(smemkit.gemm, a, b, variant=variant, backend="sim")
     assert any("_add_" in launch.kernel for launch in report.launches)
-    first = smemkit.gemm(a, b, backend=machine)
+    first = smemkit.gemm(a, b, variant=variant, backend=machine)
     assert np.array_equal(first, exact(a, b))
-    assert np.array_equal(first, smemkit.gemm(a, b, backend=machine))
+    assert np.array_equal(first, smemkit.gemm(a, b, variant=variant, backend=machine))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -86,19 +100,24 @@ def test_normal_data_within_the_bound(dtype, machine, rng):
         assert (error <= np.finfo("float32").eps * np.sqrt(k) * (wide[0] @ wide[1])).all()
 
 
+@each_variant
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_nan_and_infinity(dtype, machine):
+def test_nan_and_infinity(dtype, variant, machine):
+    skip_old_gpus(machine, variant)
     a, b = np.ones((40, 40), "float32"), np.ones((40, 40), "float32")
     a[1, 39], a[2, 0], b[5, 7] = np.nan, np.inf, -np.inf
     with np.errstate(invalid="ignore"):
         expected = a @ b
-    c = smemkit.gemm(*(_bfloat16.convert(x, dtype) for x in (a, b)), backend=machine)
+    operands = (_bfloat16.convert(x, dtype) for x in (a, b))
+    c = smemkit.gemm(*operands, variant=variant, backend=machine)
     assert np.array_equal(c, expected, equal_nan=True)
 
 
+@each_variant
 @each_type
-def test_layouts_on_a_device(dtype, machine, rng):
+def test_layouts_on_a_device(dtype, variant, machine, rng):
     """Transposed, and views that begin anywhere: read as they lie."""
+    skip_old_gpus(machine, variant)
     a, b = draw(rng, (70, 66), dtype), draw(rng, (66, 90), dtype)
     expected = exact(a, b)
     whole = [smemkit.asarray(x, backend=machine) for x in (a, b)]
@@ -108,12 +127,14 @@ def test_layouts_on_a_device(dtype, machine, rng):
     view = smemkit.asarray(framed, backend=machine)[1:71, 3:69]
     for x in (whole[0], turned[0], view):
         for y in (whole[1], turned[1]):
-            assert np.array_equal(smemkit.asnumpy(smemkit.gemm(x, y)), expected)
+            c = smemkit.gemm(x, y, variant=variant)
+            assert np.array_equal(smemkit.asnumpy(c), expected)
     assert np.array_equal(smemkit.gemm(transpose(a), transpose(b), backend=machine), expected)
     if machine == "sim":
-        assert smemkit.check(smemkit.gemm, view, turned[1]).findings == []
+        assert smemkit.check(smemkit.gemm, view, turned[1], variant=variant).findings == []
 
 
+@each_variant
 @each_type
 @pytest.mark.parametrize(
     ("shape_a", "shape_b"),
@@ -127,10 +148,12 @@ def test_layouts_on_a_device(dtype, machine, rng):
         ((0, 4, 3), (3, 2)),
     ],
 )
-def test_stacks(dtype, shape_a, shape_b, machine, rng):
+def test_stacks(dtype, variant, shape_a, shape_b, machine, rng):
+    skip_old_gpus(machine, variant)
     a, b = draw(rng, shape_a, dtype), draw(rng, shape_b, dtype)
-    assert np.array_equal(smemkit.gemm(a, b, backend=machine), exact(a, b))
-    assert np.array_equal(smemkit.gemm(a, transpose(b), backend=machine), exact(a, b))
+    for y in (b, transpose(b)):
+        c = smemkit.gemm(a, y, variant=variant, backend=machine)
+        assert np.array_equal(c, exact(a, b))
 
 
 @pytest.mark.parametrize("words", [{"dtype": d} for d in SUMS] + [{"precision": "tf32"}], ids=str)
@@ -157,11 +180,12 @@ def test_parts_of_wider_rows(words, machine):
     assert np.all(smemkit.asnumpy(smemkit.gemm(x, y, **more)) == 17)
 
 
+@each_variant
 @each_type
-def test_check_finds_nothing(dtype, rng):
+def test_check_finds_nothing(dtype, variant, rng):
     for m, k, n in [(128, 128, 256), (130, 70, 258), (20, 0, 9), (100, 1000, 90)]:
-        report = smemkit.check(smemkit.gemm, draw(rng, (m, k), dtype), draw(rng, (k, n), dtype))
-        assert report.findings == []
+        a, b = draw(rng, (m, k), dtype), draw(rng, (k, n), dtype)
+        assert smemkit.check(smemkit.gemm, a, b, variant=variant).findings == []
 
 
 @each_type
@@ -170,10 +194,54 @@ def test_both_tiles_of_c(dtype, rng):
     names = set()
     for m, n in [(64, 64), (1024, 4096)]:
         a, b = draw(rng, (m, 16), dtype), draw(rng, (16, n), dtype)
-        report = smemkit.profile(smemkit.gemm, a, b)
+        report = smemkit.profile(smemkit.gemm, a, b, variant="tensor")
         assert np.array_equal(report.result, exact(a, b))
         names |= {launch.kernel for launch in report.launches}
     assert names == {f"gemm_tensor_{dtype}", f"gemm_tensor_small_{dtype}"}
+
+
+OVERLAPPED = {"": (64, 128), "_square": (64, 64), "_small": (32, 64), "_low": (16, 128)}
+
+
+@pytest.mark.parametrize("part", OVERLAPPED)
+@pytest.mark.parametrize("dtype", [*SUMS, "float32"])
+def test_tiles_of_overlapped(dtype, part, rng, monkeypatch):
+    """Each where the machine has one multiprocessor and c one tile, whole or not: no conflicts."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "1")
+    m, n = OVERLAPPED[part]
+    more = {"precision": "tf32"} if dtype == "float32" else {}
+    for rows, k, columns in [(m, 1280, n), (m - 3, 208, n - 16)]:
+        a, b = draw(rng, (rows, k), dtype), draw(rng, (k, columns), dtype)
+        report = smemkit.profile(smemkit.gemm, a, b, variant="overlapped", backend="sim", **more)
+        assert np.array_equal(report.result, exact(a, b))
+        names = [launch.kernel for launch in report.launches if "lay_out" not in launch.kernel]
+        kind = "tf32" if more else dtype
+        if (rows, columns) == (m, n):
+            assert names[0] == f"gemm_overlapped{part}_{kind}"
+        for launch in report.launches[-len(names) :]:
+            assert launch.counters["shared.load.conflicts"] == 0
+            assert launch.counters["async.conflicts"] == 0
+
+
+def test_overlapped_waits_before_it_touches_memory():
+    entries = smemkit.ptx("gemm", "overlapped").split(".entry ")[1:]
+    assert len(entries) == 6 * 4
+    for entry in entries:
+        before, waits, _ = entry.partition("griddepcontrol.wait")
+        assert waits and "ld.global" not in before and "cp.async" not in before
+
+
+def test_auto_takes_overlapped_for_few_tiles_alone(monkeypatch):
+    """And where the machine can: cards before compute capability 9.0 keep gemm/tensor."""
+    for dtype, more in [("float16", {}), ("int8", {}), ("float32", {"precision": "tf32"})]:
+        for side, card, expected in [
+            (512, "H200", "overlapped"),
+            (8192, "H200", "tf32" if more else "tensor"),
+            (512, "A100", "tf32" if more else "tensor"),
+        ]:
+            x = np.broadcast_to(np.zeros((1, 1), dtype), (side, side))
+            found = smemkit.explain_choice(smemkit.gemm, x, x, device=card, **more)
+            assert found.variant == expected
 
 
 @each_type
@@ -206,47 +274,59 @@ def round_to_tf32(array):
     return (bits & np.uint32(0xFFFFE000)).view("float32").astype("float64")
 
 
+each_rounding = pytest.mark.parametrize("variant", ["tf32", "overlapped"])
+
+
 def multiply_tf32(a, b, machine, **more):
     return smemkit.gemm(a, b, precision="tf32", backend=machine, **more)
 
 
-def test_tf32_rounds_its_operands(machine, rng):
+@each_rounding
+def test_tf32_rounds_its_operands(variant, machine, rng):
     """And nothing else: what differs from that product is less than float32 has in sums."""
+    skip_old_gpus(machine, variant)
     for m, k, n in [*SHAPES, (100, 4000, 90)]:
         a, b = (rng.standard_normal(shape, "float32") for shape in ((m, k), (k, n)))
-        c = multiply_tf32(a, b, machine)
+        c = multiply_tf32(a, b, machine, variant=variant)
         rounded = round_to_tf32(a), round_to_tf32(b)
         sizes = np.abs(rounded[0]) @ np.abs(rounded[1])
         assert c.dtype == np.float32
         assert (np.abs(c - rounded[0] @ rounded[1]) <= 2.0**-22 * np.sqrt(k) * sizes).all()
         error = np.abs(c - a.astype("float64") @ b)
         assert (error <= 2.0**-10 * (np.abs(a).astype("float64") @ np.abs(b)) * 1.01).all()
-    assert np.array_equal(c, smemkit.gemm(a, b, variant="tf32", backend=machine))
+    assert np.array_equal(c, smemkit.gemm(a, b, variant=variant, precision="tf32", backend=machine))
     assert not np.array_equal(c, smemkit.gemm(a, b, backend=machine)), "full is the default"
 
 
-def test_tf32_of_integers_layouts_and_stacks(machine, rng):
+@each_rounding
+def test_tf32_of_integers_layouts_and_stacks(variant, machine, rng):
+    skip_old_gpus(machine, variant)
     a, b = draw(rng, (3, 70, 66), "float32"), draw(rng, (66, 90), "float32")
     for x, y in [(a, b), (transpose(a), b), (a[0], transpose(b)), (a[:, 1:, 3:60], b[3:60, 1:])]:
-        assert np.array_equal(multiply_tf32(x, y, machine), exact(x, y))
+        assert np.array_equal(multiply_tf32(x, y, machine, variant=variant), exact(x, y))
         on_device = (smemkit.asarray(z, backend=machine) for z in (x, y))
-        got = smemkit.gemm(*on_device, precision="tf32")
+        got = smemkit.gemm(*on_device, precision="tf32", variant=variant)
         assert np.array_equal(smemkit.asnumpy(got), exact(x, y))
 
 
-def test_tf32_of_nan_and_infinity(machine):
+@each_rounding
+def test_tf32_of_nan_and_infinity(variant, machine):
+    skip_old_gpus(machine, variant)
     a, b = np.ones((8, 8), "float32"), np.ones((8, 8), "float32")
     a.view("uint32")[1, 3], a[2, 0], b[5, 7] = 0x7FFFFFFF, np.inf, -np.inf
     with np.errstate(invalid="ignore"):
         expected = a @ b
-    assert np.array_equal(multiply_tf32(a, b, machine), expected, equal_nan=True)
+    got = multiply_tf32(a, b, machine, variant=variant)
+    assert np.array_equal(got, expected, equal_nan=True)
 
 
-def test_tf32_is_clean(rng):
+@each_rounding
+def test_tf32_is_clean(variant, rng):
+    words = {"variant": variant, "precision": "tf32"}
     for m, k, n in [(130, 70, 258), (20, 0, 9)]:
         a, b = draw(rng, (m, k), "float32"), draw(rng, (k, n), "float32")
-        assert smemkit.check(smemkit.gemm, a, b, precision="tf32").findings == []
-        assert smemkit.check(smemkit.gemm, a, b.T.copy().T, precision="tf32").findings == []
+        assert smemkit.check(smemkit.gemm, a, b, **words).findings == []
+        assert smemkit.check(smemkit.gemm, a, b.T.copy().T, **words).findings == []
 
 
 def test_tf32_is_for_float32(machine, rng):

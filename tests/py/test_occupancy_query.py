@@ -168,6 +168,7 @@ DYNAMIC = {
     "gemm/direct": 48 * KIB,
     "gemm/tensor": 192 * KIB,
     "gemm/tf32": 192 * KIB,
+    "gemm/overlapped": 192 * KIB,
     "sort/bitonic": 4,
     "sort/swizzled": 4,
     "sort/shuffle": 528 * 4,

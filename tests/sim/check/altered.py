@@ -126,6 +126,14 @@ OF_PART = {
         "small": ({"m": 64, "k": 640, "n": 128},),
         "lay_out": ({"m": 66, "k": 67, "n": 69},),
     },
+    "gemm/overlapped": {
+        # of some types the last step is where sums are put
+        "": tuple({"m": 64, "k": k, "n": 128} for k in (640, 288, 1280)),
+        "square": tuple({"m": 64, "k": k, "n": 64} for k in (512, 256, 1024)),
+        "small": ({"m": 32, "k": 640, "n": 64}, {"m": 32, "k": 288, "n": 64}),
+        "low": ({"m": 16, "k": 832, "n": 128}, {"m": 16, "k": 416, "n": 128}),
+        "lay_out": ({"m": 66, "k": 67, "n": 69},),
+    },
     "gemm/tf32": {
         "": ({"m": 128, "k": 320, "n": 256},),
         "small": ({"m": 64, "k": 320, "n": 128},),

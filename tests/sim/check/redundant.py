@@ -16,6 +16,10 @@ CLEAN_WITHOUT_BARRIER = {
     "gemm_tensor_lay_out_float16:260:0": _OWN,  # of an operand that is not transposed
     "gemm_tensor_lay_out_bfloat16:260:0": _OWN,
     "gemm_tensor_lay_out_int8:260:0": _OWN,
+    **{
+        f"gemm_overlapped_lay_out_{dtype}:330:0": _OWN  # the same
+        for dtype in ("float16", "bfloat16", "int8", "tf32")
+    },
     "components:9:0": _CONDITION,
     "components:28:1": _CONDITION,
     "solve:14:0": _WARP,
@@ -171,6 +175,17 @@ SPARE_GUARDS = {
             "where k is 0, or behind the last step, nobody uses what is staged and read"
         )
         for tile in ("64, 128, 32, 32", "128, 256, 64, 64")
+    },
+    "gemm/overlapped": {
+        f"gemm_overlapped_make<{tile}>(g);": (
+            "where k is 0, or behind the last step, nobody uses what is staged and read"
+        )
+        for tile in (
+            "16, 128, 16, 32, 128, 6",
+            "32, 64, 16, 32, 128, 4",
+            "64, 64, 32, 32, 256, 3",
+            "64, 128, 32, 64, 256, 4",
+        )
     },
     "gemm/tuned": {
         "for (int e = 0; any && e < 2 * EACH; ++e)": "nobody reads words whose mark is 0",
