@@ -18,6 +18,7 @@ from .model import OWN, REPEATED, time_launch
 from .phases import is_watching
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
+from .uneven import compare_blocks, has_loops_of_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ USUAL = 0.15  # of the time: how far a prediction is off where all is known
 # What widens the range, as a share of the time.
 NO_CODE, GUESSED, UNKNOWN_REUSE, NEAR_CACHE, CONTENDED, POWER = 0.35, 0.15, 0.3, 0.25, 0.3, 0.2
 COLD, EXPOSED, MUTUAL, TEXTURES, SYSTEM = 0.15, 0.15, 0.35, 0.5, 1.0
+LOOPS_OF_DATA = 1.0
 LOCAL, SKEWED_MOST, LAST, DIVIDED = 1.0, 3.0, 0.5, 2.0
 UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
 UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
@@ -239,18 +241,23 @@ def say_unknown(
                 f"by which of two ways the machine code of {kernel} divides numbers of 64 bits: "
                 "that depends on data"
             ] = DIVIDED * min(share, 1.0)
-        uneven = find_imbalance(facts)
+        uneven = max(find_imbalance(facts), compare_blocks(facts))
         if uneven > UNEVEN and facts["blocks"] < facts["blocks_total"]:
             share = min((uneven - 1) / max(launch.rounds, 1.0), UNEVEN_MOST)
             notes[
-                f"how unequal the blocks of {kernel} are: of those that were counted one makes "
-                f"{uneven:.1f} times as many requests as the mean"
+                f"how unequal the blocks of {kernel} are: of those that were counted one does "
+                f"{uneven:.1f} times as much as the mean; blocks=None counts all of them"
             ] = max(share, SPREADS * find_spread(facts))
         elif (spread := SPREADS * find_spread(facts)) > NOTED:
             notes[
                 f"how much the other blocks of {kernel} do: those that were counted differ, and so "
                 "may the mean of all"
             ] = spread
+        elif facts["blocks"] < facts["blocks_total"] and has_loops_of_data(facts):
+            notes[
+                f"how often the loops of {kernel} run in the blocks that were not counted: that "
+                "depends on what they read; blocks=None counts all of them"
+            ] = LOOPS_OF_DATA
         if "atomics" in launch.parts and launch.limited_by == "atomics":
             notes[
                 "how many atomics meet at one address, or in one part of the L2 cache, depends on "

@@ -24,6 +24,7 @@ from .phases import find_phases, is_late, is_watching, time_phases
 from .ptx_chain import time_chain
 from .ptx_counts import count_classes
 from .reuse import SECTOR, Traffic, collect_accesses, count_noted, find_traffic
+from .uneven import time_busiest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 WARP, PARTITIONS = 32, 4
 OWN = "multiprocessor"
 STARTS = "block starts"
+LONGEST = "longest warp"
+LONGER = 1.25  # times the launch that the longest warp must take: two simulations differ by less
 REPEATED = "repeated reads of memory"
 LED = 0.1  # pairs of sectors that an access is the first to touch, for each sector, if others lead
 LINE = 128
@@ -601,19 +604,34 @@ def time_launch(
         lost = rounds * in_full.waits.get(name, 0.0) + in_last.waits.get(name, 0.0)
         if not name.startswith("pipe."):
             parts["barriers" if name == "barrier" else "latency"] += lost / card.clocks_per_ms
-    whole = run()
+    whole = even = run()
+    least = time_busiest(
+        facts,
+        executed,
+        demand.latencies,
+        demand.service,
+        demand.lines,
+        demand.warps,
+        max(part.clocks for part in demand.parts if part.name not in COMMON),
+    )
+    without = {name: run(name) for name in (*(part.name for part in common), OWN, REPEATED)}
+    limited_by = find_limit(parts)
+    if least / card.clocks_per_ms > LONGER * even:
+        limited_by, whole = LONGEST, least / card.clocks_per_ms
+        parts[LONGEST] = whole
+        without = {name: max(whole, ms) for name, ms in without.items()} | {LONGEST: even}
     return LaunchTime(
         kernel=facts["kernel"],
         ms=whole,
         parts=parts,
         amounts={part.name: part for part in demand.parts},
-        without={name: run(name) for name in (*(part.name for part in common), OWN, REPEATED)},
-        limited_by=find_limit(parts),
+        without=without,
+        limited_by=limited_by,
         limit=demand.limit,
         resident=demand.resident,
         occupancy=demand.resident * demand.warps / demand.warps_most,
         rounds=total / (multiprocessors * demand.resident),
-        tail_ms=max(0.0, whole - run("", total / (multiprocessors * full), 0)) if rounds else 0.0,
+        tail_ms=max(0.0, even - run("", total / (multiprocessors * full), 0)) if rounds else 0.0,
         traffic=demand.traffic,
         local=demand.local,
     )

@@ -39,6 +39,7 @@ MEANINGS = {
     "barriers": "waiting at barriers, while no warp can issue",
     "multiprocessor": "issue, pipes, banks and waiting together, as simulated",
     "launch": "starting kernels, and clearing memory for them",
+    "longest warp": "the warp or block that has most to do, when the others have ended",
     "tail wave": "the last round of blocks, which does not fill the card",
 }
 

@@ -132,6 +132,7 @@ class Counted(InModule):
     modelled: bool
     cleared: NotRequired[int]  # bytes that the call has cleared before
     footprint: NotRequired[list[tuple[int, int, bool, *tuple[int, ...]]]]
+    busiest: NotRequired[tuple[int, int, list[int]]]  # of a warp, of a block, by instruction
     counters: dict[str, float | None]
     lines: NotRequired[list[CountedLine]]
     instructions: list[Instruction]

@@ -281,6 +281,24 @@ static PyObject *list_footprint(const description *d)
     return list;
 }
 
+/* (instructions of the busiest warp, those of the busiest block, how often that warp executed each instruction). */
+static PyObject *make_busiest(const description *d)
+{
+    const smk_count_result *count = &d->record->count;
+    PyObject *list = PyList_New(count->line_count);
+    for (uint32_t i = 0; list != NULL && i < count->line_count; i++) {
+        PyObject *number = PyLong_FromUnsignedLongLong(count->line[i].busiest);
+        if (number == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, number);
+        }
+    }
+    return list == NULL ? NULL
+                        : Py_BuildValue("(KKN)", (unsigned long long)count->warp_most,
+                                        (unsigned long long)count->block_most, list);
+}
+
 static int set_counts(const description *d, PyObject *dict)
 {
     const smk_count_result *count = &d->record->count;
@@ -291,6 +309,7 @@ static int set_counts(const description *d, PyObject *dict)
         smk_dict_set(dict, "lines", list_lines(d)) < 0 ||
         smk_dict_set(dict, "instructions", list_instructions(d)) < 0 ||
         smk_dict_set(dict, "shared", list_variables(d)) < 0 ||
+        (count->warp_most > 0 && smk_dict_set(dict, "busiest", make_busiest(d)) < 0) ||
         (d->record->cleared_bytes > 0 &&
          smk_dict_set(dict, "cleared", PyLong_FromUnsignedLongLong(d->record->cleared_bytes)) < 0) ||
         (count->footprint_count > 0 && smk_dict_set(dict, "footprint", list_footprint(d)) < 0)) {

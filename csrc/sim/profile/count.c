@@ -15,6 +15,7 @@
 #include "sim/profile/access_cost.h"
 #include "sim/profile/access_counters.h"
 #include "sim/profile/barrier_reach.h"
+#include "sim/profile/busiest.h"
 #include "sim/ptxas/fusion.h"
 
 #include <pthread.h>
@@ -57,6 +58,7 @@ typedef struct counting {
     uint32_t *first; /* by function: id of its first instruction */
     uint32_t instruction_count;
     uint8_t *begins;  /* by id: a run begins here */
+    uint32_t *length; /* by id of such: its instructions */
     uint32_t *number; /* by id: number of the access, or SMK_NO_INDEX */
     smk_access_cost_plan *access;
     uint32_t access_count, totals_count;
@@ -70,6 +72,7 @@ typedef struct counting {
     numbers sum;
     smk_footprint_row *rows; /* of the workers that have ended */
     size_t row_count;
+    smk_busiest_warp most;
     bool lost; /* no memory was left for the rows */
 } counting;
 
@@ -81,6 +84,7 @@ typedef struct worker {
     smk_access_event source; /* source of the copy whose target follows; mask 0: it reads nothing */
     smk_barrier_reach order;
     smk_footprint *touched; /* NULL: not asked for */
+    smk_busiest busiest;    /* the same of its `open` */
 } worker;
 
 static smk_status out_of_memory(smk_error *error)
@@ -185,6 +189,17 @@ static void find_runs(counting *c, const smk_image *image)
     }
 }
 
+static void measure_runs(counting *c)
+{
+    for (uint32_t f = 0; f < c->module->function_count; f++) {
+        uint32_t end = f + 1 < c->module->function_count ? c->first[f + 1] : c->instruction_count, run = c->first[f];
+        for (uint32_t id = run; id < end; id++) {
+            run = c->begins[id] != 0 ? id : run;
+            c->length[run]++;
+        }
+    }
+}
+
 /* Numbers barriers: those of one source line alike. */
 static smk_status number_barriers(counting *c, const smk_image *image, smk_error *error)
 {
@@ -248,9 +263,10 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
         }
     }
     c->begins = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, 1);
+    c->length = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, sizeof *c->length);
     c->number = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, sizeof *c->number);
     c->access = smk_arena_allocate(&c->arena, (size_t)c->access_count + 1, sizeof *c->access);
-    if (c->begins == NULL || c->number == NULL || c->access == NULL) {
+    if (c->begins == NULL || c->length == NULL || c->number == NULL || c->access == NULL) {
         return out_of_memory(error);
     }
     smk_status status = list_variables(c, image, error);
@@ -267,6 +283,7 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
         number_accesses(c, image->code[i]->index, true);
     }
     find_runs(c, image);
+    measure_runs(c);
     c->shared_bytes = block->run->shared_bytes;
     c->ready = true;
     return SMK_OK;
@@ -299,9 +316,12 @@ static smk_status open_worker(void *context, const smk_block *block, void **stat
     bool room = smk_barrier_reach_open(&made->order, c->shared_bytes, c->barrier_count);
     made->touched = room && c->footprint ? smk_footprint_open(c->access_count) : NULL;
     room = room && (made->touched != NULL || !c->footprint);
+    room =
+        room && (!c->footprint || smk_busiest_open(&made->busiest, c->length, c->instruction_count, block->warp_count));
     status = room ? allocate_numbers(c, &made->own, error) : out_of_memory(error);
     if (status != SMK_OK) {
         smk_footprint_close(made->touched);
+        smk_busiest_close(&made->busiest);
         smk_barrier_reach_close(&made->order);
         smk_heap_free(made);
         return status;
@@ -327,8 +347,10 @@ static void close_worker(void *context, void *state)
     }
     c->unknown = c->unknown || w->order.unknown;
     c->lost = c->lost || (w->touched != NULL && !smk_footprint_collect(w->touched, &c->rows, &c->row_count));
+    smk_busiest_collect(&w->busiest, &c->most);
     (void)pthread_mutex_unlock(&c->lock);
     smk_footprint_close(w->touched);
+    smk_busiest_close(&w->busiest);
     smk_barrier_reach_close(&w->order);
     free_numbers(&w->own);
     smk_heap_free(w);
@@ -348,8 +370,10 @@ static void note_run(void *state, const smk_warp *warp, const smk_operation *op,
 {
     worker *w = state;
     uint32_t id = get_id(w, op);
-    (void)warp;
     w->own.runs[id]++;
+    if (w->busiest.open != NULL) {
+        smk_busiest_note(&w->busiest, warp->control->index, id);
+    }
     w->own.lanes[id] += count_lanes(mask);
 }
 
@@ -388,6 +412,7 @@ static void begin_block(void *state, const smk_block *block)
     if (w->touched != NULL) {
         const smk_dim3 *grid = &block->run->launch->grid;
         smk_footprint_begin(w->touched, block->number, (uint64_t)grid->x * grid->y * grid->z, w->count->blocks);
+        smk_busiest_begin(&w->busiest, block->number);
     }
 }
 
@@ -489,6 +514,7 @@ static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
     const smk_fusion_access *plan = c->plan[line->function];
     uint32_t id = c->first[line->function] + line->instruction;
     uint64_t *value = line->value;
+    line->busiest = c->most.runs == NULL ? 0 : c->most.runs[run];
     line->role = plan == NULL ? (uint8_t)SMK_FUSION_ALONE : plan[line->instruction].role;
     value[SMK_COUNTER_INSTRUCTIONS_WARP] = c->sum.runs[run];
     value[SMK_COUNTER_INSTRUCTIONS_THREAD] = instruction->guarded ? c->sum.guarded[id] : c->sum.lanes[run];
@@ -577,6 +603,8 @@ static void move_footprint(counting *c, smk_count_result *result)
     smk_footprint_settle(c->rows, c->row_count);
     result->footprint = c->rows;
     result->footprint_count = c->row_count;
+    result->warp_most = c->most.instructions;
+    result->block_most = c->most.block_most;
     c->rows = NULL;
 }
 
@@ -649,6 +677,7 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
     }
     free_numbers(&c.sum);
     smk_heap_free(c.rows);
+    smk_heap_free(c.most.runs);
     (void)pthread_mutex_destroy(&c.lock);
     smk_arena_free(&c.arena);
     return status;

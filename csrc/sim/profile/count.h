@@ -33,6 +33,7 @@ typedef struct smk_count_line {
     uint32_t function, instruction; /* in the module; the instruction has its PTX line and source line */
     uint8_t role;                   /* smk_fusion_role */
     uint8_t reach;                  /* of a barrier, smk_barrier_reach_kind: between which threads it orders accesses */
+    uint64_t busiest; /* executions by the warp that executes most instructions, where the footprint was asked for */
     uint64_t value[SMK_COUNTER_COUNT];
 } smk_count_line;
 
@@ -69,6 +70,7 @@ typedef struct smk_count_result {
     bool modelled;                /* accesses are counted as ptxas fuses them */
     smk_footprint_row *footprint; /* by block and access, where it was asked for; `access` is the index of the line */
     size_t footprint_count;
+    uint64_t warp_most, block_most; /* instructions of the busiest warp and block, where it was asked for */
 } smk_count_result;
 
 typedef struct smk_count_options {

@@ -1,0 +1,104 @@
+"""Predictions of launches whose warps or blocks have unequal work."""
+
+import numpy
+import pytest
+
+import smemkit
+from smemkit.predict import carried, machine_code
+
+# The first `busy` warps of a block run the loop as often as counts[block] says, others once.
+KERNEL = """
+.version 9.0
+.target sm_75
+.address_size 64
+.visible .entry uneven(.param .u64 counts, .param .u64 out, .param .u32 busy)
+{
+    .reg .pred %p<3>;
+    .reg .f32 %f<3>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [counts];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r1, [busy];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %tid.x;
+    mul.wide.u32 %rd3, %r2, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    ld.global.u32 %r4, [%rd4];
+    shr.u32 %r5, %r3, 5;
+    setp.lt.u32 %p1, %r5, %r1;
+    selp.b32 %r4, %r4, 1, %p1;
+    mov.f32 %f1, 0f3F800000;
+    mov.u32 %r6, 0;
+again:
+    .pragma "nounroll";
+    fma.rn.f32 %f1, %f1, 0f3F800347, 0f3F000000;
+    add.s32 %r6, %r6, 1;
+    setp.lt.s32 %p2, %r6, %r4;
+    @%p2 bra again;
+    mul.wide.u32 %rd5, %r3, 4;
+    add.s64 %rd6, %rd2, %rd5;
+    st.global.f32 [%rd6], %f1;
+    ret;
+}
+"""
+LONG = 20_000
+# Of the loop in a warp that is alone: one block of 1000 with a million iterations takes 14.17 ms on
+# an H200, which is 28 clocks for each.
+CLOCKS = 28
+
+
+@pytest.fixture(params=["machine code", "PTX"])
+def either(request, monkeypatch):
+    if request.param == "PTX":
+        monkeypatch.setattr(machine_code, "find_nvdisasm", lambda: None)
+        monkeypatch.setattr(carried, "find", lambda *_: None)
+        machine_code._load.cache_clear()
+    yield
+    machine_code._load.cache_clear()
+
+
+def predict(counts, busy=8, threads=256, blocks=None):
+    kernel = smemkit.RawKernel(KERNEL, "uneven")
+    out = numpy.zeros(1024, "float32")
+    counts = numpy.array(counts, "int32")
+    return kernel.predict(len(counts), threads, (counts, out, busy), device="h200", blocks=blocks)
+
+
+def count_clocks(found):
+    return found.time_ms * found.card.clocks_per_ms / LONG
+
+
+def test_a_launch_takes_as_long_as_its_longest_block(either):
+    counts = [10] * 400
+    even = predict(counts)
+    counts[123] = LONG
+    found = predict(counts)
+    assert found.limited_by == "longest warp"
+    assert count_clocks(found) == pytest.approx(CLOCKS, rel=0.2)
+    assert found.gains["longest warp"] == pytest.approx(found.time_ms - even.time_ms, rel=0.1)
+    assert "longest warp" not in even.terms
+
+
+def test_a_launch_takes_as_long_as_its_longest_warp(either):
+    found = predict([LONG] * 8, busy=1, threads=1024)
+    assert count_clocks(found) == pytest.approx(CLOCKS, rel=0.2)
+
+
+def test_what_only_some_blocks_show_is_not_known_of_the_others():
+    counts = [10] * 400
+    known, unknown = predict(counts), predict(counts, blocks=6)
+    assert not any("blocks=None" in note for note in known.notes)
+    assert any("loops of uneven" in note and "blocks=None" in note for note in unknown.notes)
+    assert unknown.high_ms / unknown.time_ms > 1.5 * known.high_ms / known.time_ms
+
+
+def test_blocks_that_do_more_than_others_are_said_to_be_uneven():
+    found = predict(range(0, 4000, 10), blocks=6)
+    assert any("how unequal the blocks of uneven are" in note for note in found.notes)
+
+
+def test_loops_over_what_a_launch_is_told_are_known():
+    a = smemkit.empty((256, 256), "float32", backend="sim")
+    found = smemkit.predict(smemkit.gemm, a, a, variant="tiled")
+    assert not any("loops" in note for note in found.notes)
