@@ -122,7 +122,7 @@ Limits
   - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
     compile the kernel's path for sm_80, -arch=compute_80, where it has one
   - cudaMalloc and cudaFree in a kernel: call malloc and free there
-  - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
+  - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from the host,
     behind the outer one
   - __shfl, __any, __all and __ballot of before sm_70: call __shfl_sync, __any_sync, __all_sync or
     __ballot_sync with the mask of the lanes that take part

@@ -9,6 +9,7 @@
 #include "runtime/outcome.h"
 #include "runtime/ptx_link.h"
 #include "runtime/session.h"
+#include "runtime/watch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ static smk_cuda load(smk_binary *binary)
         if (read_and_parse(binary, &error) != SMK_OK) {
             binary->code = smk_outcome_refuse(&error);
             binary->code = binary->text == NULL ? SMK_CUDA_ErrorNoKernelImageForDevice : binary->code;
+            binary->why = error;
         }
     }
     return binary->code;
@@ -150,17 +152,20 @@ static void prepare_kernel(smk_kernel *kernel)
     kernel->ready = true;
     kernel->code = load(kernel->binary);
     if (kernel->code != SMK_CUDA_Success) {
+        kernel->why = kernel->binary->why;
         return;
     }
     const smk_module *module = kernel->binary->module;
     kernel->entry = smk_module_find_entry(module, kernel->name);
     if (kernel->entry == SMK_NO_INDEX) {
         kernel->code = SMK_CUDA_ErrorInvalidDeviceFunction;
+        (void)smk_status_fail(&kernel->why, SMK_ARGUMENT, "the PTX of the program has no such kernel");
         return;
     }
     kernel->parameter_count = module->functions[kernel->entry].parameter_count;
     if (smk_program_query(kernel->binary->program, kernel->entry, &kernel->attributes, &error) != SMK_OK) {
         kernel->code = smk_outcome_refuse(&error);
+        kernel->why = error;
     }
 }
 
@@ -204,6 +209,9 @@ smk_kernel *smk_binaries_name_kernel(smk_binary *binary, const char *name, smk_c
     (void)pthread_mutex_unlock(&lock);
     *code = kernel->code == SMK_CUDA_ErrorInvalidDeviceFunction ? SMK_CUDA_ErrorSymbolNotFound : kernel->code;
     if (*code != SMK_CUDA_Success) {
+        if (*code != SMK_CUDA_ErrorSymbolNotFound) { /* what the program would launch, if it could */
+            smk_watch_add_failure(kernel->name, NULL, true, *code, &kernel->why);
+        }
         smk_heap_free((void *)(uintptr_t)kernel->name);
         smk_heap_free(kernel);
         return NULL;

@@ -18,6 +18,7 @@ typedef struct smk_binary {
     smk_module *module;
     smk_program *program; /* NULL before the first use, and where it cannot be loaded */
     smk_cuda code;        /* why it cannot */
+    smk_error why;        /* the same in words */
     bool tried;
     struct smk_binary *next;
 } smk_binary;
@@ -33,6 +34,7 @@ typedef struct smk_kernel {
     int max_dynamic_shared; /* bytes that cudaFuncSetAttribute admits; -1: the default */
     int carveout;
     smk_cuda code; /* why it cannot be launched */
+    smk_error why; /* the same in words; of one whose binary cannot be loaded: those of the binary */
 } smk_kernel;
 
 /* A module-scope variable of the program. */

@@ -2,6 +2,7 @@
 #include "runtime/outcome.h"
 #include "runtime/session.h"
 #include "runtime/stream.h"
+#include "runtime/watch.h"
 
 #include <stdbool.h>
 
@@ -41,15 +42,42 @@ SMK_EXPORT smk_cuda __cudaPopCallConfiguration(smk_dim3 *grid, smk_dim3 *block, 
     return SMK_CUDA_Success;
 }
 
+/* Notes a launch that is refused for what its kernel is; the kernel may be unknown. */
+static smk_cuda refuse(const smk_kernel *kernel, smk_cuda code, const smk_error *why)
+{
+    smk_watch_add_failure(kernel == NULL ? "" : kernel->name, NULL, true, code, why);
+    return code;
+}
+
+static smk_cuda refuse_unknown(smk_cuda code)
+{
+    smk_error error;
+    (void)smk_status_fail(&error, SMK_ARGUMENT,
+                          "a launch of a kernel that is not known here, as those are of a library with a CUDA runtime "
+                          "of its own that was stripped: build it with -cudart shared");
+    smk_outcome_say("%s", error.message);
+    return refuse(NULL, code, &error);
+}
+
+static smk_cuda refuse_clusters(const void *function)
+{
+    smk_cuda code = SMK_CUDA_Success;
+    smk_error error;
+    const smk_kernel *kernel = smk_binaries_find_kernel(function, &code);
+    (void)smk_status_fail(&error, SMK_UNSUPPORTED, "clusters of more than one block are not simulated");
+    smk_outcome_say_of(kernel == NULL ? "" : kernel->name, "%s", error.message);
+    return refuse(kernel, SMK_CUDA_ErrorNotSupported, &error);
+}
+
 static smk_cuda launch(smk_work_launch *wanted, const void *function, smk_cuda_stream_handle stream)
 {
     smk_cuda code = SMK_CUDA_Success;
     wanted->kernel = smk_binaries_find_kernel(function, &code);
     if (wanted->kernel == NULL) {
-        smk_outcome_say("a launch of a kernel that is not known here, as those are of a library with a CUDA runtime "
-                        "of its own that was stripped: build it with -cudart shared");
-    }
-    if (code == SMK_CUDA_Success) {
+        code = refuse_unknown(code);
+    } else if (code != SMK_CUDA_Success) {
+        code = refuse(wanted->kernel, code, &wanted->kernel->why);
+    } else {
         const smk_work work = {.kind = SMK_WORK_KERNEL, .as.launch = *wanted};
         code = smk_stream_submit(stream, &work);
     }
@@ -87,8 +115,7 @@ SMK_EXPORT smk_cuda cudaLaunchKernelExC(const smk_cuda_launch_config *config, co
         if (attribute->id == ATTRIBUTE_COOPERATIVE) {
             wanted.cooperative = attribute->value.number != 0;
         } else if (attribute->id == ATTRIBUTE_CLUSTER && (cluster->x > 1 || cluster->y > 1 || cluster->z > 1)) {
-            smk_outcome_say("clusters of more than one block are not simulated");
-            return smk_outcome_return(SMK_CUDA_ErrorNotSupported);
+            return smk_outcome_return(refuse_clusters(function));
         }
     }
     return launch(&wanted, function, config->stream);

@@ -34,7 +34,7 @@ smk_cuda smk_launch_kernel_count_resident(const smk_kernel *kernel, uint32_t thr
     return SMK_CUDA_Success;
 }
 
-static smk_cuda check_shared(const smk_work_launch *launch)
+static smk_status check_shared(const smk_work_launch *launch, smk_error *error)
 {
     const smk_kernel *kernel = launch->kernel;
     const smk_limits *limits = smk_runtime_card_get()->limits;
@@ -44,31 +44,29 @@ static smk_cuda check_shared(const smk_work_launch *launch)
         most = (size_t)kernel->max_dynamic_shared;
     }
     if (launch->shared_bytes <= most && fixed + launch->shared_bytes <= limits->shared_optin) {
-        return SMK_CUDA_Success;
+        return SMK_OK;
     }
-    smk_outcome_say_of(
-        kernel->name, "the launch asks for %zu bytes of dynamic shared memory and may have %zu%s", launch->shared_bytes,
-        most,
+    return smk_status_fail(
+        error, SMK_SHARED_MEMORY, "the launch asks for %zu bytes of dynamic shared memory and may have %zu%s",
+        launch->shared_bytes, most,
         fixed + launch->shared_bytes <= limits->shared_optin
             ? "; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) raises that"
             : " on this card");
-    return SMK_CUDA_ErrorInvalidValue;
 }
 
-static smk_cuda check_threads(const smk_work_launch *launch)
+static smk_status check_threads(const smk_work_launch *launch, smk_error *error)
 {
     const uint64_t threads = (uint64_t)launch->block.x * launch->block.y * launch->block.z;
     const uint32_t most = launch->kernel->attributes.max_threads;
     if (threads > SMK_OCCUPANCY_BLOCK_THREADS_MAX || threads == 0 || threads <= most) {
-        return SMK_CUDA_Success; /* the simulator refuses what no kernel can have */
+        return SMK_OK; /* the simulator refuses what no kernel can have */
     }
-    smk_outcome_say_of(launch->kernel->name, "a block of %llu threads is more than the %u of its __launch_bounds__",
-                       (unsigned long long)threads, most);
-    return SMK_CUDA_ErrorInvalidValue;
+    return smk_status_fail(error, SMK_LAUNCH, "a block of %llu threads is more than the %u of its __launch_bounds__",
+                           (unsigned long long)threads, most);
 }
 
 /* All blocks of a cooperative launch wait for each other, so all must be resident. */
-static smk_cuda check_cooperative(const smk_work_launch *launch)
+static smk_cuda check_cooperative(const smk_work_launch *launch, smk_error *error)
 {
     uint32_t resident = 0;
     const uint64_t blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
@@ -76,13 +74,32 @@ static smk_cuda check_cooperative(const smk_work_launch *launch)
     const smk_runtime_card *card = smk_runtime_card_get();
     smk_cuda code = smk_launch_kernel_count_resident(launch->kernel, threads, launch->shared_bytes, &resident);
     if (code == SMK_CUDA_Success && blocks > (uint64_t)resident * (uint64_t)card->multiprocessors) {
-        smk_outcome_say_of(launch->kernel->name,
-                           "a cooperative launch of %llu blocks, of which %u fit on each of the %d multiprocessors of "
-                           "an %s at one time",
-                           (unsigned long long)blocks, resident, card->multiprocessors, card->name);
+        (void)smk_status_fail(error, SMK_LAUNCH,
+                              "a cooperative launch of %llu blocks, of which %u fit on each of the %d multiprocessors "
+                              "of an %s at one time",
+                              (unsigned long long)blocks, resident, card->multiprocessors, card->name);
         code = SMK_CUDA_ErrorCooperativeLaunchTooLarge;
+    } else if (code != SMK_CUDA_Success) {
+        (void)smk_status_fail(error, SMK_LAUNCH,
+                              "a cooperative launch of blocks that fit on no multiprocessor of an %s", card->name);
     }
     return code;
+}
+
+/* What no run of the simulator would refuse, but a GPU does. */
+static smk_cuda check(const smk_work_launch *launch, smk_error *error)
+{
+    if (check_shared(launch, error) != SMK_OK || check_threads(launch, error) != SMK_OK) {
+        return smk_outcome_find_code(error);
+    }
+    return launch->cooperative ? check_cooperative(launch, error) : SMK_CUDA_Success;
+}
+
+/* Did the launch not begin? Else its kernel has failed. */
+static bool is_refusal(smk_status status)
+{
+    return status == SMK_LAUNCH || status == SMK_SHARED_MEMORY || status == SMK_UNSUPPORTED || status == SMK_MEMORY ||
+           status == SMK_ARGUMENT || status == SMK_PTX;
 }
 
 static smk_status run_checked(const smk_kernel *kernel, const smk_launch *launch, const smk_run_options *options,
@@ -135,6 +152,9 @@ static smk_status run(const smk_kernel *kernel, const smk_launch *launch, smk_er
         status = run_counted(kernel, launch, &options, error);
         break;
     }
+    if (!is_refusal(status)) {
+        smk_watch_add_launch();
+    }
     (void)pthread_mutex_unlock(&device);
     return status;
 }
@@ -150,24 +170,19 @@ smk_cuda smk_launch_kernel_run(const smk_work_launch *launch)
                                   .cooperative = launch->cooperative};
     smk_error error = {0};
     smk_session_flush();
-    smk_cuda code = check_shared(launch);
-    if (code == SMK_CUDA_Success) {
-        code = check_threads(launch);
-    }
-    if (code == SMK_CUDA_Success && launch->cooperative) {
-        code = check_cooperative(launch);
-    }
+    smk_cuda code = check(launch, &error);
     if (code != SMK_CUDA_Success) {
+        smk_outcome_say_of(kernel->name, "%s", error.message);
+        smk_watch_add_failure(kernel->name, &simulated, true, code, &error);
         return code;
     }
-    smk_watch_add_launch();
-    smk_status status = run(kernel, &simulated, &error);
+    const smk_status status = run(kernel, &simulated, &error);
     if (status == SMK_OK) {
         return SMK_CUDA_Success;
     }
-    const bool refused = status == SMK_LAUNCH || status == SMK_SHARED_MEMORY || status == SMK_UNSUPPORTED ||
-                         status == SMK_MEMORY || status == SMK_ARGUMENT || status == SMK_PTX;
-    if (refused) {
+    code = smk_outcome_find_code(&error);
+    smk_watch_add_failure(kernel->name, &simulated, is_refusal(status), code, &error);
+    if (is_refusal(status)) {
         return smk_outcome_refuse(&error);
     }
     smk_outcome_fault(&error);

@@ -120,7 +120,7 @@ static void say_error(const smk_error *error)
     smk_outcome_say_of(error->kernel, "%s%s", error->message, location);
 }
 
-static smk_cuda find_code(const smk_error *error)
+smk_cuda smk_outcome_find_code(const smk_error *error)
 {
     switch (error->status) {
     case SMK_OUT_OF_BOUNDS:
@@ -163,13 +163,13 @@ static smk_cuda find_code(const smk_error *error)
 void smk_outcome_fault(const smk_error *error)
 {
     say_error(error);
-    atomic_store(&left_behind, (int)find_code(error));
+    atomic_store(&left_behind, (int)smk_outcome_find_code(error));
 }
 
 smk_cuda smk_outcome_refuse(const smk_error *error)
 {
     say_error(error);
-    return smk_outcome_return(find_code(error));
+    return smk_outcome_return(smk_outcome_find_code(error));
 }
 
 /* Exported ---------------------------------------------------------------------------------------------- */
@@ -195,10 +195,15 @@ static size_t find_error(smk_cuda code)
     return at;
 }
 
-SMK_EXPORT const char *cudaGetErrorName(smk_cuda code)
+const char *smk_outcome_name(smk_cuda code)
 {
     const size_t at = find_error(code);
     return at < sizeof errors / sizeof errors[0] ? errors[at].name : "unknown code";
+}
+
+SMK_EXPORT const char *cudaGetErrorName(smk_cuda code)
+{
+    return smk_outcome_name(code);
 }
 
 /* "cudaErrorIllegalAddress" as "illegal address". */

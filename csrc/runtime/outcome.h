@@ -12,6 +12,12 @@ smk_cuda smk_outcome_return(smk_cuda code);
 /* The error that a kernel left behind, or Success: what a call of the device begins with. */
 smk_cuda smk_outcome_begin(void);
 
+/* The code for an error of the simulator. */
+smk_cuda smk_outcome_find_code(const smk_error *error);
+
+/* Its name, as cudaGetErrorName gives it. */
+const char *smk_outcome_name(smk_cuda code);
+
 /* Leaves the error of a kernel behind, with its message on stderr. The launch itself has succeeded by then, as it has on
  * a GPU, where kernels run later. */
 void smk_outcome_fault(const smk_error *error);

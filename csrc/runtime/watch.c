@@ -5,6 +5,7 @@
 #include "runtime/watch.h"
 
 #include "base/heap.h"
+#include "runtime/outcome.h"
 #include "runtime/session.h"
 #include "runtime/settings.h"
 
@@ -32,7 +33,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows 
 static FILE *file;
 static kernel_counts *kernels;
 static missing_function *missing;
-static _Atomic uint64_t launches;
+static _Atomic uint64_t launches, skipped;
 
 /* Under the lock: the report, opened when there is something to say; NULL where none is asked for. Programs that the
  * program starts add to the same file. */
@@ -45,9 +46,23 @@ static FILE *open_report(void)
     return file;
 }
 
+void smk_watch_add_skipped(void)
+{
+    atomic_fetch_add_explicit(&skipped, 1, memory_order_relaxed);
+}
+
+/* A checked launch is told at once, since a program that is killed comes to no end that could tell their number. */
 void smk_watch_add_launch(void)
 {
     atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    if (smk_settings_get()->mode == SMK_SETTINGS_CHECK) {
+        (void)pthread_mutex_lock(&lock);
+        if (open_report() != NULL) {
+            (void)fputs("{\"event\": \"launch\"}\n", file);
+            (void)fflush(file);
+        }
+        (void)pthread_mutex_unlock(&lock);
+    }
 }
 
 /* Writes a JSON string. */
@@ -93,6 +108,41 @@ static void write_side(const char *name, const smk_module *module, const smk_fin
     (void)fputc('}', file);
 }
 
+static void write_triple(const char *name, uint32_t x, uint32_t y, uint32_t z)
+{
+    (void)fprintf(file, ", \"%s\": [%u, %u, %u]", name, x, y, z);
+}
+
+static void write_launch(const smk_launch *launch)
+{
+    write_triple("grid", launch->grid.x, launch->grid.y, launch->grid.z);
+    write_triple("block_size", launch->block.x, launch->block.y, launch->block.z);
+}
+
+void smk_watch_add_failure(const char *kernel, const smk_launch *launch, bool refused, smk_cuda code,
+                           const smk_error *error)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (open_report() != NULL) {
+        (void)fprintf(file, "{\"event\": \"failure\", \"outcome\": \"%s\"", refused ? "refused" : "failed");
+        write_text("kernel", kernel);
+        if (launch != NULL) {
+            write_launch(launch);
+        }
+        write_text("code", smk_outcome_name(code));
+        write_text("message", error->message);
+        write_text("file", error->source_file);
+        (void)fprintf(file, ", \"line\": %u, \"ptx_line\": %u", error->source_line, error->ptx_line);
+        if (error->has_thread) {
+            write_triple("block", error->block[0], error->block[1], error->block[2]);
+            write_triple("thread", error->thread[0], error->thread[1], error->thread[2]);
+        }
+        (void)fputs("}\n", file);
+        (void)fflush(file);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
 void smk_watch_add_check(const smk_module *module, const char *kernel, const smk_launch *launch,
                          const smk_check_result *result)
 {
@@ -100,11 +150,10 @@ void smk_watch_add_check(const smk_module *module, const char *kernel, const smk
     for (uint32_t i = 0; i < result->finding_count && open_report() != NULL; i++) {
         const smk_finding *finding = &result->finding[i];
         (void)fprintf(file, "{\"event\": \"finding\", \"launch\": %" PRIu64 ", \"kind\": \"%s\"",
-                      atomic_load(&launches), smk_finding_name(finding->kind));
+                      atomic_load(&launches) + 1, smk_finding_name(finding->kind));
         write_text("kernel", kernel);
-        (void)fprintf(file, ", \"grid\": [%u, %u, %u], \"block_size\": [%u, %u, %u], \"count\": %" PRIu64,
-                      launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x, launch->block.y, launch->block.z,
-                      finding->count);
+        write_launch(launch);
+        (void)fprintf(file, ", \"count\": %" PRIu64, finding->count);
         write_text("message", finding->message);
         write_text("action", finding->action);
         write_side("first", module, &finding->first);
@@ -221,8 +270,9 @@ __attribute__((destructor)) static void end_report(void)
             write_counts(counts);
         }
         (void)dl_iterate_phdr(write_library, NULL);
-        (void)fprintf(file, "{\"event\": \"end\", \"launches\": %" PRIu64 ", \"unprinted\": %zu}\n",
-                      atomic_load(&launches), smk_session_unprinted());
+        (void)fprintf(file,
+                      "{\"event\": \"end\", \"launches\": %" PRIu64 ", \"skipped\": %" PRIu64 ", \"unprinted\": %zu}\n",
+                      atomic_load(&launches), atomic_load(&skipped), smk_session_unprinted());
         (void)fclose(file);
         file = NULL;
     }

@@ -6,8 +6,16 @@
 #include "sim/check/check.h"
 #include "sim/profile/count.h"
 
-/* Counts a launch that ran unchecked. */
+/* Counts a launch that ran, to its end or until it failed. */
 void smk_watch_add_launch(void);
+
+/* Notes a launch that failed (it has run, and was counted) or was refused (it did not run), with the code that the
+ * program gets, and why. `launch` is NULL where it is not known. */
+void smk_watch_add_failure(const char *kernel, const smk_launch *launch, bool refused, smk_cuda code,
+                           const smk_error *error);
+
+/* Counts a launch that did not run because a kernel before it had failed. */
+void smk_watch_add_skipped(void);
 
 /* Adds the findings of a launch. */
 void smk_watch_add_check(const smk_module *module, const char *kernel, const smk_launch *launch,

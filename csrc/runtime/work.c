@@ -8,6 +8,7 @@
 #include "runtime/outcome.h"
 #include "runtime/session.h"
 #include "runtime/stream.h"
+#include "runtime/watch.h"
 
 #include <string.h>
 
@@ -22,6 +23,9 @@ smk_cuda smk_work_run(const smk_work *work)
 {
     smk_cuda code = smk_outcome_begin();
     if (code != SMK_CUDA_Success || work->disabled) {
+        if (work->kind == SMK_WORK_KERNEL && !work->disabled) {
+            smk_watch_add_skipped();
+        }
         return code;
     }
     switch (work->kind) {

@@ -32,6 +32,8 @@ NEEDED = re.compile(rb"\0libcudart\.so\.(\d+)(?=\0)")
 NEWEST_FUNCTIONS = {13: b"\0cudaLogsCurrent\0", 12: b"\0cudaGetDeviceProperties_v2\0"}
 OLDEST = 11  # or one that is older still
 FINDINGS_SHOWN = 20
+FAILURES_SHOWN = 20
+UNCHECKED = 2  # the exit status where nothing was found, but not all was checked
 WIDTH = 100
 NAME_WIDTH = 60
 # CuPy compiles to PTX, and leaves out the kernels that nvcc has compiled into it.
@@ -71,8 +73,9 @@ def add_command(commands: Commands) -> None:
         "run",
         help=words,
         description=f"{words}. nvcc of CUDA 12 or 13 has built it (with -lineinfo, so that "
-        "messages name lines of the source). Its exit status is that of the command, or 1 where "
-        "--check finds something.",
+        "messages name lines of the source). Its exit status is that of the program. With --check, "
+        "where that is 0, it is 1 if something was found, and 2 if nothing was, but a launch "
+        "failed or was refused, so that it was not checked to its end.",
     )
     parser.set_defaults(run=run)
     mode = parser.add_mutually_exclusive_group()
@@ -194,6 +197,26 @@ def merge_findings(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(merged.values())
 
 
+def merge_failures(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The launches that failed or were refused: those of one kernel and one reason are one."""
+    merged: dict[tuple[object, ...], dict[str, Any]] = {}
+    for event in events:
+        if event["event"] != "failure":
+            continue
+        key = tuple(event[name] for name in ("outcome", "kernel", "code", "message", "line"))
+        if key not in merged:
+            merged[key] = event | {"kernel_name": demangle(event["kernel"]), "launches": 0}
+            del merged[key]["event"]
+        merged[key]["launches"] += 1
+    return list(merged.values())
+
+
+def count_launches(events: list[dict[str, Any]]) -> int:
+    """The launches that ran. A program that was killed has told those that were checked alone."""
+    counted = sum(event["launches"] for event in events if event["event"] == "end")
+    return max(counted, sum(event["event"] == "launch" for event in events))
+
+
 def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any]:
     """What the report says, of plain types."""
     counts = [event for event in events if event["event"] == "counts"]
@@ -202,10 +225,12 @@ def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any
         "mode": "check" if options.check else "profile" if options.profile else "run",
         "program": options.program,
         "arguments": options.arguments,
-        "launches": sum(end["launches"] for end in ends),
+        "launches": count_launches(events),
+        "skipped": sum(end["skipped"] for end in ends),
         "unprinted": sum(end["unprinted"] for end in ends),
         "ended": bool(ends),
         "findings": merge_findings(events),
+        "failures": merge_failures(events),
         "kernels": [
             {
                 "kernel": event["kernel"],
@@ -231,18 +256,34 @@ def say(count: int, word: str, words: str = "") -> str:
     return f"{count or 'no'} {word if count == 1 else words or word + 's'}"
 
 
-def write_side(side: dict[str, Any]) -> str:
-    """Where an access stands, and by which thread."""
+def write_place(side: dict[str, Any]) -> str:
+    """Where an access or a failure stands, and of which thread."""
     place = f"{side['file']}:{side['line']}" if side["line"] else f"PTX:{side['ptx_line']}"
-    name = f", {side['variable']}" if side["variable"] else ""
-    return f"{place}  thread {tuple(side['thread'])} of block {tuple(side['block'])}{name}"
+    if "thread" not in side:
+        return place
+    return f"{place}  thread {tuple(side['thread'])} of block {tuple(side['block'])}"
 
 
-def write_findings(findings: list[dict[str, Any]], launches: int) -> list[str]:
-    """The lines of text that tell the findings of a check."""
-    lines = [
-        f"smemkit run: {say(len(findings), 'finding')} in {say(launches, 'launch', 'launches')}"
+def write_side(side: dict[str, Any]) -> str:
+    """Where an access stands, by which thread, and to what."""
+    return write_place(side) + (f", {side['variable']}" if side["variable"] else "")
+
+
+def write_check(report: dict[str, Any]) -> list[str]:
+    """The lines of text that tell what a check found, and what it did not check."""
+    findings, failures, skipped = (report[name] for name in ("findings", "failures", "skipped"))
+    found = f"{say(len(findings), 'finding')} in {say(report['launches'], 'launch', 'launches')}"
+    lost = "; not all launches were checked to their end" if failures or skipped else ""
+    return [
+        f"smemkit run: {found}{lost}",
+        *write_findings(findings),
+        *write_failures(failures, skipped),
     ]
+
+
+def write_findings(findings: list[dict[str, Any]]) -> list[str]:
+    """The lines of text that tell the findings of a check."""
+    lines = []
     for finding in findings[:FINDINGS_SHOWN]:
         times = f", in {finding['launches']} launches" if finding["launches"] > 1 else ""
         lines += ["", f"  {finding['kind']} in {finding['kernel_name']}{times}"]
@@ -255,6 +296,28 @@ def write_findings(findings: list[dict[str, Any]], launches: int) -> list[str]:
         lines += ["", f"  and {len(findings) - FINDINGS_SHOWN} more; --json FILE has all"]
     if any(not finding["first"]["line"] for finding in findings if "first" in finding):
         lines += ["", "  nvcc -lineinfo lets findings name lines of the source"]
+    return lines
+
+
+def write_failures(failures: list[dict[str, Any]], skipped: int) -> list[str]:
+    """The lines of text that tell which launches were not checked, or not to their end."""
+    lines = []
+    for failure in failures[:FAILURES_SHOWN]:
+        failed = failure["outcome"] == "failed"
+        times = f", {failure['launches']} times" if failure["launches"] > 1 else ""
+        name = failure["kernel_name"] or "a kernel that is not known"
+        outcome = "failed" if failed else "was refused"
+        lines += ["", f"  a launch of {name} {outcome}: {failure['code']}{times}"]
+        lines += wrap(failure["message"], 4)
+        if failure["line"] or failure["ptx_line"]:
+            lines.append(f"    {write_place(failure)}")
+        words = "was checked until then" if failed else "did not run, so it was not checked"
+        lines.append(f"    It {words}.")
+    if len(failures) > FAILURES_SHOWN:
+        lines += ["", f"  and {len(failures) - FAILURES_SHOWN} more; --json FILE has all"]
+    if skipped:
+        words = say(skipped, "launch", "launches")
+        lines += ["", f"  {words} behind a kernel that failed did not run, so nothing was checked"]
     return lines
 
 
@@ -282,7 +345,7 @@ def write_text(report: dict[str, Any]) -> list[str]:
     """The lines of the report for a reader."""
     lines = []
     if report["mode"] == "check":
-        lines += write_findings(report["findings"], report["launches"])
+        lines += write_check(report)
     if report["kernels"]:
         lines += write_kernels(report["kernels"])
     elif report["mode"] == "profile":
@@ -315,7 +378,7 @@ def write_text(report: dict[str, Any]) -> list[str]:
 
 
 def run(options: Options) -> int:
-    """Runs the program; its exit status, or 1 for findings."""
+    """Runs the program; its exit status, or that of the check."""
     program = find_program(options.program)
     check_program(program)
     with tempfile.TemporaryDirectory(prefix="smemkit-run-") as folder:
@@ -330,4 +393,7 @@ def run(options: Options) -> int:
         Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     for line in write_text(report):
         print(line, file=sys.stderr)
-    return 1 if status == 0 and report["findings"] else status
+    if status != 0 or not options.check:
+        return status
+    lost = report["failures"] or report["skipped"]
+    return 1 if report["findings"] else UNCHECKED if lost else 0
