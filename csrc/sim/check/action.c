@@ -16,6 +16,7 @@ typedef enum situation {
     ALWAYS,
     WITH_RACE,      /* a race of the same lines has the same cure (smk_action_fold) */
     SAME_VALUE,     /* stores of one value */
+    EXCHANGE,       /* a plain load, and an atomic operation that compares and exchanges */
     COPY,           /* a cp.async, and an access of another thread */
     BLOCK_SCOPE,    /* an atomic operation whose scope is its block, and another block */
     BLOCKS_ATOMIC,  /* an atomic operation and another access, of two blocks */
@@ -237,6 +238,15 @@ static bool has_block_scope(const context *c)
     return (a != NULL && smk_image_is_block_scope(a)) || (b != NULL && smk_image_is_block_scope(b));
 }
 
+/* Does one side load what the other one compares and exchanges? */
+static bool is_exchange(const context *c)
+{
+    const smk_finding_side *atomic = c->earlier->kind == SMK_ACCESS_ATOMIC ? c->earlier : c->later;
+    const smk_instruction *instruction = instruction_of(c, atomic);
+    return has_kind(c, SMK_ACCESS_LOAD) && atomic->kind == SMK_ACCESS_ATOMIC && instruction != NULL &&
+           smk_module_has(instruction, SMK_MODIFIER_CAS);
+}
+
 /* Does the line run again, so that its store meets its load of another time, with no barrier on the way? In a loop that
  * is unrolled the store stands before the load, or has another one before it. */
 static bool repeats(const context *c)
@@ -309,6 +319,8 @@ static bool holds(const context *c, situation wanted)
         return true;
     case SAME_VALUE:
         return c->finding->same_value;
+    case EXCHANGE:
+        return is_exchange(c);
     case COPY:
         return has_kind(c, SMK_ACCESS_COPY);
     case BLOCK_SCOPE:

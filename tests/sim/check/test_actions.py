@@ -164,6 +164,27 @@ def test_stores_of_one_element(value):
         assert make(source).check(1, 64, (x,), ignore_same_value=True)
 
 
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_plain_read_before_an_exchange(blocks):
+    """The sum of the CUDA Programming Guide: a barrier cannot stand in its loop, and need not."""
+    source = """
+    extern "C" __global__ void k(int *x)
+    {
+        int old = *x, assumed;
+        do {
+            assumed = old;
+            old = atomicCAS(x, assumed, assumed + 1);
+        } while (assumed != old);
+    }
+    """
+    x = numpy.zeros(1, dtype="int32")
+    action = find(make(source).check(blocks, 64, (x,)), "global_race")
+    assert "is a plain load of what atomicCAS() changes" in action and "volatile" in action
+    assert "__syncthreads" not in action
+    mended = source.replace("old = *x", "old = *(volatile int *)x")
+    assert make(mended).check(blocks, 64, (x,))
+
+
 def test_an_index_past_the_end():
     source = 'extern "C" __global__ void k(int *x, int n) { int i = threadIdx.x; x[i] = i; }'
     x = numpy.zeros(50, dtype="int32")
