@@ -159,18 +159,25 @@ bool smk_allocations_find_managed(const void *address, uint64_t *start, size_t *
     return true;
 }
 
+/* The outcome that a call begins with which a capture may forbid. */
+static smk_cuda begin_unsafe(void)
+{
+    const smk_cuda code = smk_outcome_begin();
+    return code != SMK_CUDA_Success ? code : smk_outcome_return(smk_stream_check_unsafe());
+}
+
 /* Exported ----------------------------------------------------------------------------------------------- */
 
 SMK_EXPORT smk_cuda cudaMalloc(void **address, size_t bytes)
 {
-    smk_cuda code = smk_outcome_begin();
+    smk_cuda code = begin_unsafe();
     smk_session_use_runtime();
     return code != SMK_CUDA_Success ? code : smk_outcome_return(smk_allocations_create(bytes, address));
 }
 
 SMK_EXPORT smk_cuda cudaFree(void *address)
 {
-    smk_cuda code = smk_outcome_begin();
+    smk_cuda code = address == NULL ? smk_outcome_begin() : begin_unsafe();
     if (address == NULL) { /* what programs call to have a context */
         smk_session_use_runtime();
     }
@@ -180,7 +187,7 @@ SMK_EXPORT smk_cuda cudaFree(void *address)
 
 SMK_EXPORT smk_cuda cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height)
 {
-    smk_cuda code = smk_outcome_begin();
+    smk_cuda code = begin_unsafe();
     *pitch = (width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
     return code != SMK_CUDA_Success ? code : smk_outcome_return(smk_allocations_create(*pitch * height, address));
 }
@@ -193,7 +200,7 @@ SMK_EXPORT smk_cuda cudaMalloc3D(smk_cuda_pitched *pitched, smk_cuda_extent exte
 
 SMK_EXPORT smk_cuda cudaMallocManaged(void **address, size_t bytes, unsigned flags)
 {
-    smk_cuda code = smk_outcome_begin();
+    smk_cuda code = begin_unsafe();
     return code != SMK_CUDA_Success
                ? code
                : smk_outcome_return(smk_allocations_create_shared(bytes, SMK_ALLOCATION_MANAGED, flags, address));
@@ -201,7 +208,7 @@ SMK_EXPORT smk_cuda cudaMallocManaged(void **address, size_t bytes, unsigned fla
 
 SMK_EXPORT smk_cuda cudaHostAlloc(void **address, size_t bytes, unsigned flags)
 {
-    smk_cuda code = smk_outcome_begin();
+    smk_cuda code = begin_unsafe();
     return code != SMK_CUDA_Success
                ? code
                : smk_outcome_return(smk_allocations_create_shared(bytes, SMK_ALLOCATION_PINNED, flags, address));

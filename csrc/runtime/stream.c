@@ -27,11 +27,15 @@ enum {
     CAPTURE_NONE = 0,
     CAPTURE_ACTIVE = 1,
     CAPTURE_INVALID = 2,
-    CAPTURE_SET = 1
+    CAPTURE_SET = 1,
+    MODE_GLOBAL = 0, /* of captures, and of threads: what calls are forbidden beside which captures */
+    MODE_THREAD_LOCAL = 1,
+    MODE_RELAXED = 2
 };
 
 static smk_cuda_stream legacy = {.number = LEGACY};
 static _Thread_local smk_cuda_stream per_thread = {.number = PER_THREAD};
+static _Thread_local int thread_mode = MODE_GLOBAL;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and captures */
 static smk_cuda_stream *streams;
 static smk_address_map known; /* streams that have not been destroyed */
@@ -63,6 +67,32 @@ static bool disturb_captures(void)
         }
     }
     return any;
+}
+
+/* Under the lock: invalidates a capture that forbids unsafe calls of this thread; true where it does. */
+static bool forbid_unsafe(smk_stream_capture *capture)
+{
+    const bool own = capture != NULL && pthread_equal(capture->thread, pthread_self()) != 0;
+    if (capture == NULL || thread_mode == MODE_RELAXED || capture->mode == MODE_RELAXED ||
+        (!own && (thread_mode != MODE_GLOBAL || capture->mode != MODE_GLOBAL))) {
+        return false;
+    }
+    capture->invalid = true;
+    return true;
+}
+
+smk_cuda smk_stream_check_unsafe(void)
+{
+    if (atomic_load_explicit(&captures, memory_order_relaxed) == 0) {
+        return SMK_CUDA_Success;
+    }
+    (void)pthread_mutex_lock(&lock);
+    bool forbidden = forbid_unsafe(per_thread.capture);
+    for (smk_cuda_stream *stream = streams; stream != NULL; stream = stream->next) {
+        forbidden = forbid_unsafe(stream->capture) || forbidden;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return forbidden ? SMK_CUDA_ErrorStreamCaptureUnsupported : SMK_CUDA_Success;
 }
 
 /* Under the lock: adds work to the graph of a capture. */
@@ -404,9 +434,13 @@ SMK_EXPORT_AS(cudaEventElapsedTime_v2, cudaEventElapsedTime);
 
 /* Captures ------------------------------------------------------------------------------------------------ */
 
-static smk_cuda begin_capture(smk_cuda_stream_handle handle, smk_cuda_graph *graph, const smk_node_list *before)
+static smk_cuda begin_capture(smk_cuda_stream_handle handle, int mode, smk_cuda_graph *graph,
+                              const smk_node_list *before)
 {
     smk_cuda_stream *stream = smk_stream_find(handle);
+    if (mode < MODE_GLOBAL || mode > MODE_RELAXED) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
     if (stream == NULL) {
         return SMK_CUDA_ErrorInvalidResourceHandle;
     }
@@ -417,7 +451,10 @@ static smk_cuda begin_capture(smk_cuda_stream_handle handle, smk_cuda_graph *gra
     if (capture == NULL) {
         return SMK_CUDA_ErrorMemoryAllocation;
     }
-    *capture = (smk_stream_capture){.graph = graph == NULL ? smk_graph_create() : graph, .own_graph = graph == NULL};
+    *capture = (smk_stream_capture){.graph = graph == NULL ? smk_graph_create() : graph,
+                                    .thread = pthread_self(),
+                                    .mode = mode,
+                                    .own_graph = graph == NULL};
     (void)pthread_mutex_lock(&lock);
     const bool begins = stream->capture == NULL && capture->graph != NULL &&
                         (before == NULL || smk_graph_list_join(&stream->last, before));
@@ -439,8 +476,7 @@ static smk_cuda begin_capture(smk_cuda_stream_handle handle, smk_cuda_graph *gra
 
 SMK_EXPORT smk_cuda cudaStreamBeginCapture(smk_cuda_stream_handle stream, int mode)
 {
-    (void)mode;
-    return smk_outcome_return(begin_capture(stream, NULL, NULL));
+    return smk_outcome_return(begin_capture(stream, mode, NULL, NULL));
 }
 SMK_EXPORT_AS(cudaStreamBeginCapture_ptsz, cudaStreamBeginCapture);
 
@@ -450,11 +486,11 @@ SMK_EXPORT smk_cuda cudaStreamBeginCaptureToGraph(smk_cuda_stream_handle stream,
 {
     smk_node_list before = {0};
     bool done = true;
-    (void)data, (void)mode;
+    (void)data;
     for (size_t i = 0; i < count && done; i++) {
         done = smk_graph_list_add(&before, dependencies[i]);
     }
-    const smk_cuda code = done ? begin_capture(stream, graph, &before) : SMK_CUDA_ErrorMemoryAllocation;
+    const smk_cuda code = done ? begin_capture(stream, mode, graph, &before) : SMK_CUDA_ErrorMemoryAllocation;
     smk_graph_list_free(&before);
     return smk_outcome_return(code);
 }
@@ -577,9 +613,11 @@ SMK_EXPORT_AS(cudaStreamUpdateCaptureDependencies_v2_ptsz, cudaStreamUpdateCaptu
 
 SMK_EXPORT smk_cuda cudaThreadExchangeStreamCaptureMode(int *mode)
 {
-    static _Thread_local int present;
     const int asked = *mode;
-    *mode = present;
-    present = asked;
+    if (asked < MODE_GLOBAL || asked > MODE_RELAXED) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    *mode = thread_mode;
+    thread_mode = asked;
     return SMK_CUDA_Success;
 }

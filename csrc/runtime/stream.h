@@ -4,12 +4,16 @@
 
 #include "runtime/graph.h"
 
+#include <pthread.h>
+
 /* A capture: streams that add their work to one graph. */
 typedef struct smk_stream_capture {
     smk_cuda_graph *graph;
     struct smk_cuda_stream *origin; /* where it began */
     uint64_t number;
-    bool own_graph; /* else the caller gave it */
+    pthread_t thread; /* that began it */
+    int mode;         /* smk_stream_capture_mode */
+    bool own_graph;   /* else the caller gave it */
     bool invalid;
 } smk_stream_capture;
 
@@ -54,6 +58,10 @@ smk_cuda smk_stream_wait(smk_cuda_stream_handle stream);
 
 /* A call that waits for the device: fails where a stream is captured. */
 smk_cuda smk_stream_wait_all(void);
+
+/* A call that a capture may not have beside it, as cudaMalloc: fails where there is one that forbids it, and invalidates
+ * that. */
+smk_cuda smk_stream_check_unsafe(void);
 
 /* The stream of a handle: that of a thread or of the device for 0, 1 and 2. NULL: it is none. */
 smk_cuda_stream *smk_stream_find(smk_cuda_stream_handle handle);

@@ -5,7 +5,7 @@ from ctypes import byref, c_float, c_int, c_size_t, c_ubyte, c_uint, c_void_p
 
 runtime = ctypes.CDLL("libcudart.so.13")
 INVALID_VALUE, UNINITIALIZED, INVALID_DEVICE, INVALID_HANDLE = 1, 201, 101, 400
-NOT_SUPPORTED, NOT_MAPPED, CAPTURED = 801, 205, 900
+NOT_SUPPORTED, NOT_MAPPED, CAPTURED, INVALIDATED = 801, 205, 900, 901
 DEVICE, HOST = 1, 2
 PAGE, NONE = 4096, -2
 PINNED, MANAGED, BOTH, NONE_ = 1, 2, 3, 0
@@ -316,6 +316,37 @@ def check_streams():
     call("cudaStreamGetAttribute", c_void_p(99), 3, value, code=INVALID_HANDLE)
 
 
+def check_captures():
+    """Calls that wait, as cudaMalloc does, end a capture unless it, or the thread, allows them."""
+    stream, graph, memory = make("cudaStreamCreate"), c_void_p(), make("cudaMalloc", c_size_t(PAGE))
+    wanted, more = c_void_p(), c_void_p()
+    calls = {
+        "cudaMalloc": (byref(wanted), c_size_t(PAGE)),
+        "cudaMallocManaged": (byref(wanted), c_size_t(PAGE), 1),
+        "cudaMallocHost": (byref(wanted), c_size_t(PAGE)),
+        "cudaFree": (memory,),
+    }
+    for mode in (0, 1):
+        for name, arguments in calls.items():
+            call("cudaStreamBeginCapture", stream, mode)
+            call(name, *arguments, code=CAPTURED)
+            call("cudaStreamEndCapture", stream, byref(graph), code=INVALIDATED)
+            assert not wanted
+    call("cudaStreamBeginCapture", stream, 2)
+    call("cudaMalloc", byref(wanted), c_size_t(PAGE))
+    call("cudaStreamEndCapture", stream, byref(graph))
+    relaxed = c_int(2)
+    call("cudaStreamBeginCapture", stream, 0)
+    call("cudaThreadExchangeStreamCaptureMode", byref(relaxed))
+    call("cudaMalloc", byref(more), c_size_t(PAGE))
+    call("cudaThreadExchangeStreamCaptureMode", byref(relaxed))
+    call("cudaFree", None)
+    call("cudaStreamEndCapture", stream, byref(graph))
+    call("cudaStreamBeginCapture", stream, 3, code=INVALID_VALUE)
+    for address in (memory, wanted, more):
+        call("cudaFree", address)
+
+
 def check_handles():
     """Of memory and events for other processes: the process that makes them cannot open them."""
     handle, memory = Handle(), make("cudaMalloc", c_size_t(PAGE))
@@ -343,5 +374,6 @@ if __name__ == "__main__":
     check_ranges()
     check_copies()
     check_streams()
+    check_captures()
     check_handles()
     print("right")
