@@ -3,12 +3,15 @@
 #include "registry/cards.h"
 #include "runtime/outcome.h"
 #include "runtime/settings.h"
+#include "runtime/watch.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MULTIPROCESSORS_MAX = 1024 };
+enum { MULTIPROCESSORS_MAX = 1024, NAMES_BYTES = 256, STATUS_OF_MISTAKES = 2 };
 
 static const smk_runtime_card cards[] = {
 #define SMK_RUNTIME_CARD(name_, multiprocessors_, memory_gib_, l2_kib_, bus_bits_, clock_mhz_, memory_mhz_)            \
@@ -27,19 +30,32 @@ enum { CARDS = sizeof cards / sizeof cards[0] };
 
 static smk_runtime_card chosen;
 
-/* The index of the card that a name means; 0 where there is none. */
+/* The index of the card that a name means, 0 where none is named; CARDS: it is not known. */
 static size_t find_card(const char *name)
 {
     const smk_card *known = name == NULL ? NULL : smk_cards_find(name);
-    for (size_t i = 0; known != NULL && i < CARDS; i++) {
-        if (strcmp(cards[i].name, known->name) == 0) {
-            return i;
-        }
+    size_t i = 0;
+    while (name != NULL && i < CARDS && (known == NULL || strcmp(cards[i].name, known->name) != 0)) {
+        i++;
     }
-    if (name != NULL) {
-        smk_outcome_say("%s is no card that is known here; the program runs as on an %s", name, cards[0].name);
+    return i;
+}
+
+/* Before the program begins: results of another card than the one that was asked for would be taken for right. */
+__attribute__((constructor)) static void refuse_unknown_card(void)
+{
+    const char *name = smk_settings_get()->card;
+    char names[NAMES_BYTES] = "";
+    size_t used = 0;
+    if (find_card(name) < CARDS) {
+        return;
     }
-    return 0;
+    for (size_t i = 0; i < CARDS && used < sizeof names; i++) {
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", cards[i].name);
+    }
+    smk_outcome_say("%s is no card that is known here; known are %s", name, names);
+    smk_watch_add_refused_card();
+    _exit(STATUS_OF_MISTAKES);
 }
 
 static void choose(void)

@@ -88,6 +88,22 @@ static void write_text(const char *name, const char *text)
     write_string(text, strlen(text));
 }
 
+/* The bytes of a shared variable of a side: 0 where the launch gives them, or it is none. */
+static uint64_t find_bytes(const smk_module *module, const smk_finding_side *side)
+{
+    const smk_function *function = &module->functions[side->function];
+    const size_t length = strcspn(side->variable, ",");
+    for (uint32_t i = 0; i < module->variable_count + function->variable_count; i++) {
+        const smk_variable *variable =
+            i < module->variable_count ? &module->variables[i] : &function->variables[i - module->variable_count];
+        if (variable->space == SMK_SPACE_SHARED && variable->name.length == length &&
+            memcmp(variable->name.start, side->variable, length) == 0) {
+            return variable->bytes;
+        }
+    }
+    return 0;
+}
+
 static void write_side(const char *name, const smk_module *module, const smk_finding_side *side)
 {
     if (!side->present) {
@@ -105,6 +121,9 @@ static void write_side(const char *name, const smk_module *module, const smk_fin
     (void)fputs(", \"function\": ", file);
     write_string(function->name.start, function->name.length);
     write_text("variable", side->variable);
+    if (side->space == SMK_SPACE_SHARED && side->variable[0] != '\0') {
+        (void)fprintf(file, ", \"variable_bytes\": %" PRIu64, find_bytes(module, side));
+    }
     (void)fputc('}', file);
 }
 
@@ -153,7 +172,8 @@ void smk_watch_add_check(const smk_module *module, const char *kernel, const smk
                       atomic_load(&launches) + 1, smk_finding_name(finding->kind));
         write_text("kernel", kernel);
         write_launch(launch);
-        (void)fprintf(file, ", \"count\": %" PRIu64, finding->count);
+        (void)fprintf(file, ", \"count\": %" PRIu64 ", \"same_value\": %s", finding->count,
+                      finding->same_value ? "true" : "false");
         write_text("message", finding->message);
         write_text("action", finding->action);
         write_side("first", module, &finding->first);
@@ -214,6 +234,16 @@ void smk_watch_add_missing(const char *function)
             (void)fputs("}\n", file);
             (void)fflush(file);
         }
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void smk_watch_add_refused_card(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (open_report() != NULL) {
+        (void)fputs("{\"event\": \"card\"}\n", file);
+        (void)fflush(file);
     }
     (void)pthread_mutex_unlock(&lock);
 }

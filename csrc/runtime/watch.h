@@ -24,6 +24,9 @@ void smk_watch_add_check(const smk_module *module, const char *kernel, const smk
 /* Adds the counts of a launch to those of its kernel. */
 void smk_watch_add_counts(const char *kernel, const smk_count_result *result);
 
+/* Notes that the program does not begin, because the card is not known that it shall see. */
+void smk_watch_add_refused_card(void);
+
 /* Notes a function of the runtime that is not there. */
 void smk_watch_add_missing(const char *function);
 

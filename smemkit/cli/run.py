@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import smemkit
 
 from .._mangled import demangle
+from ..report.variables import SharedVariables
 from .errors import UsageError
 from .options import output_file
 
@@ -33,6 +34,13 @@ NEWEST_FUNCTIONS = {13: b"\0cudaLogsCurrent\0", 12: b"\0cudaGetDeviceProperties_
 OLDEST = 11  # or one that is older still
 FINDINGS_SHOWN = 20
 FAILURES_SHOWN = 20
+# What advice calls an argument of Python, as this command and its programs have it.
+OWN_WORDS = {
+    "ignore_same_value=True": "--ignore-same-value",
+    "pass shared_mem=N in the call, N the bytes that the kernel uses (--shared-mem N on the "
+    "command line)": "launch with <<<blocks, threads, N>>>, N the bytes that the kernel uses",
+    "(smemkit.asarray of a NumPy array, cudaMemset)": "(cudaMemcpy, cudaMemset)",
+}
 UNCHECKED = 2  # the exit status where nothing was found, but not all was checked
 WIDTH = 100
 NAME_WIDTH = 60
@@ -63,6 +71,7 @@ class Options(argparse.Namespace):
     profile: bool
     json: str | None
     card: str | None
+    ignore_same_value: bool
     lockstep: bool
 
 
@@ -91,6 +100,11 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument(
         "--card", metavar="NAME", help="the GPU that the program sees (default: H200)"
+    )
+    parser.add_argument(
+        "--ignore-same-value",
+        action="store_true",
+        help="with --check, leave out races of stores that all write one value",
     )
     parser.add_argument(
         "--lockstep",
@@ -174,6 +188,32 @@ def read_events(path: str) -> list[dict[str, Any]]:
     return events
 
 
+def read_lines(file: str) -> list[str] | None:
+    """The lines of a source that findings name; None where it is not here."""
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+
+
+def translate(event: dict[str, Any]) -> dict[str, Any]:
+    """A finding with names, elements and advice as the program's source has them."""
+    sides = [event[side] for side in ("first", "second") if side in event]
+    sizes = {
+        side["variable"].partition(",")[0]: side["variable_bytes"]
+        for side in sides
+        if "variable_bytes" in side
+    }
+    shared = SharedVariables(sizes, read_lines)
+    for side in sides:
+        side["variable"] = shared.translate(side["variable"], side["file"])
+    if sides:
+        event["message"] = shared.translate(event["message"], sides[0]["file"])
+    for words, own in OWN_WORDS.items():
+        event["action"] = event["action"].replace(words, own)
+    return event
+
+
 def merge_findings(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The findings of all launches: those of one kind and one pair of lines are one."""
     merged: dict[tuple[object, ...], dict[str, Any]] = {}
@@ -189,7 +229,7 @@ def merge_findings(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
             launches[key].add(event["launch"])
         else:
             event["kernel_name"] = demangle(event["kernel"])
-            merged[key] = dict(event)
+            merged[key] = translate(dict(event))
             launches[key] = {event["launch"]}
     for key, finding in merged.items():
         finding["launches"] = len(launches[key])
@@ -221,6 +261,10 @@ def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any
     """What the report says, of plain types."""
     counts = [event for event in events if event["event"] == "counts"]
     ends = [event for event in events if event["event"] == "end"]
+    findings = merge_findings(events)
+    kept = [
+        finding for finding in findings if not (options.ignore_same_value and finding["same_value"])
+    ]
     return {
         "mode": "check" if options.check else "profile" if options.profile else "run",
         "program": options.program,
@@ -229,7 +273,8 @@ def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any
         "skipped": sum(end["skipped"] for end in ends),
         "unprinted": sum(end["unprinted"] for end in ends),
         "ended": bool(ends),
-        "findings": merge_findings(events),
+        "findings": kept,
+        "ignored": len(findings) - len(kept),
         "failures": merge_failures(events),
         "kernels": [
             {
@@ -387,7 +432,10 @@ def run(options: Options) -> int:
         start = time.perf_counter()
         status = execute([str(program), *options.arguments], make_environment(options, events_file))
         seconds = time.perf_counter() - start
-        report = make_report(options, read_events(events_file))
+        events = read_events(events_file)
+    if any(event["event"] == "card" for event in events):
+        return status  # the program did not begin, and why has been said
+    report = make_report(options, events)
     report |= {"status": status, "seconds": round(seconds, 3)}
     if options.json:
         Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from .._version import __version__
 from ._layout import wrap
-from ._variables import SharedVariables, strip_index
 from .counts import Sources, count_blocks, place_of, split_refused
 from .languages import is_copy, translate
 from .saved import (
@@ -16,6 +15,7 @@ from .saved import (
     say_launches,
     unpack_launches,
 )
+from .variables import SharedVariables, read_sizes, strip_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -260,7 +260,7 @@ class CheckReport(Saved):
         for launch in ran:
             sources = Sources.of(launch, given)
             self._sources.append(sources)
-            shared = SharedVariables(launch["ptx"], sources)
+            shared = SharedVariables(read_sizes(launch["ptx"]), sources.lines)
             for facts in launch["findings"]:
                 finding = Finding(facts, launch["kernel"], sources, shared)
                 if is_copy(sources.package, finding.same_value, finding.first, finding.second):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy
 
 from .._declarations import fit_shared_array
-from ._variables import read_names
 from .counts import say_count
+from .variables import read_names
 from .what_if import BANKED, count_cost, read_width
 
 if TYPE_CHECKING:

@@ -97,8 +97,6 @@ def test_reports_of_a_program(folder):
     assert loads >= 2 * 10  # a value and a pointer of each item
     assert facts["launches"] == 1 and facts["mode"] == "profile" and facts["status"] == 0
     assert "double_all" in done.stderr and "divergent branches" in done.stderr
-    other = run(program, SMEMKIT_RUN_CARD="none of these")
-    assert "is no card that is known here" in other.stderr
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -274,8 +272,9 @@ def test_libraries_with_a_runtime_of_their_own(tmp_path, request, flags):
 
 def test_findings_of_the_same_lines_are_one():
     """Several of one launch among them, as where the compiler has unrolled a loop."""
-    side = {"file": "a.cu", "line": 3, "ptx_line": 9}
+    side = {"file": "a.cu", "line": 3, "ptx_line": 9, "variable": ""}
     event = {"event": "finding", "kind": "race", "kernel": "k", "first": side, "count": 2}
+    event |= {"message": "", "action": ""}
     events = [event | {"launch": launch} for launch in (1, 1, 4)]
     (finding,) = merge_findings([*events, {"event": "end"}])
     assert finding["launches"] == 2 and finding["count"] == 6
@@ -285,6 +284,16 @@ def test_what_is_no_program_is_refused(tmp_path):
     (tmp_path / "text").write_text("no program")
     assert "cannot be executed" in run(tmp_path / "text", status=2).stderr
     assert "is no program" in run(tmp_path / "missing", status=2).stderr
+
+
+def test_unknown_cards_are_refused(tmp_path):
+    """Before the program begins."""
+    report = tmp_path / "report.json"
+    words = ("--check", "--card", "RTX 9999", "--json", report, sys.executable, "-c", "print(1)")
+    done = run(*words, status=2)
+    assert done.stdout == "" and not report.exists() and "no findings" not in done.stderr
+    assert "RTX 9999 is no card that is known here; known are H200, H100" in done.stderr
+    assert run("--card", "rtx3060", *words[-3:]).stdout == "1\n"
 
 
 def test_other_programs_run_as_they_are(tmp_path):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from .._declarations import name_element, read_shared_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from .._declarations import Array
-    from .counts import Sources
 
 LOCAL = re.compile(r"\b_ZZ\w*E(\d+)([A-Za-z_]\w*)")
 BYTE = re.compile(r"\b([A-Za-z_$][\w$]*), byte (-?\d+)\b(?! of it)")
@@ -29,22 +30,28 @@ def strip_index(variable: str) -> str:
     return INDEX.sub("", variable)
 
 
+def read_sizes(ptx: str) -> dict[str, int]:
+    """The bytes of each shared variable by its name in PTX; 0 where the launch gives them."""
+    sizes = {}
+    for bits, name, lengths in DECLARED.findall(ptx):
+        total = int(bits) // 8
+        for length in re.findall(r"\[(\d*)\]", lengths):
+            total *= int(length or 0)
+        sizes[name] = total
+    return sizes
+
+
 class SharedVariables:
     """The shared variables of a module: their elements by offset."""
 
-    def __init__(self, ptx: str, sources: Sources) -> None:
-        self._sources = sources
+    def __init__(self, sizes: dict[str, int], lines: Callable[[str], Sequence[str] | None]) -> None:
+        self._lines = lines  # those of a file
         self._arrays: dict[str, dict[str, list[Array]]] = {}  # by file and name
-        self._bytes: dict[str, int] = {}  # by the name in PTX; 0 where the launch gives the size
-        for bits, name, lengths in DECLARED.findall(ptx):
-            total = int(bits) // 8
-            for length in re.findall(r"\[(\d*)\]", lengths):
-                total *= int(length or 0)
-            self._bytes[name] = total
+        self._bytes = sizes  # by the name in PTX; 0 where the launch gives the size
 
     def _read(self, file: str) -> dict[str, list[Array]]:
         if file not in self._arrays:
-            lines = self._sources.lines(file)
+            lines = self._lines(file)
             self._arrays[file] = read_shared_arrays("\n".join(lines)) if lines else {}
         return self._arrays[file]
 

@@ -1,0 +1,101 @@
+"""Findings of `smemkit run --check`: names and advice as the program's source has them."""
+
+import json
+import subprocess
+import sys
+
+from read_tables import read_rows
+from support.paths import ROOT
+
+from smemkit.cli.run import OWN_WORDS
+
+SOURCE = """
+__global__ void turn(int *data)
+{
+    __shared__ int tile[4][32];
+    int t = threadIdx.x;
+    tile[t / 32][t % 32] = t;
+    data[0] = tile[3 - t / 32][t % 32];
+}
+"""
+PTX = """
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry _Z4turnPi(.param .u64 data)
+{
+    .reg .b64 %rd<2>;
+    .reg .b32 %r<6>;
+    .shared .align 4 .b8 _ZZ4turnPiE4tile[512];
+    ld.param.u64 %rd1, [data];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, _ZZ4turnPiE4tile;
+    mad.lo.u32 %r3, %r1, 4, %r2;
+    .loc 1 6 1
+    st.shared.u32 [%r3], %r1;
+    xor.b32 %r4, %r1, 96;
+    mad.lo.u32 %r4, %r4, 4, %r2;
+    .loc 1 7 1
+    ld.shared.u32 %r5, [%r4];
+    mov.u32 %r5, 7;
+    st.global.u32 [%rd1], %r5;
+    ret;
+}
+"""
+SCRIPT = """
+import ctypes, sys
+driver = ctypes.CDLL("libcuda.so.1")
+module, function, context, address = (ctypes.c_void_p() for _ in range(4))
+driver.cuInit(0)
+driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+driver.cuModuleLoadData(ctypes.byref(module), open(sys.argv[1], "rb").read())
+driver.cuModuleGetFunction(ctypes.byref(function), module, b"_Z4turnPi")
+driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4))
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+assert driver.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, None, parameters, None) == 0
+assert driver.cuCtxSynchronize() == 0
+"""
+
+
+def check(tmp_path, *options):
+    """The report of a check of the kernel, and what it says."""
+    source, ptx, report = (tmp_path / name for name in ("turn.cu", "turn.ptx", "report.json"))
+    source.write_text(SOURCE)
+    ptx.write_text(PTX + f'.file 1 "{source}"\n')
+    command = ["run", "--check", *options, "--json", report, sys.executable, "-c", SCRIPT, ptx]
+    done = subprocess.run(
+        [sys.executable, "-m", "smemkit", *map(str, command)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return json.loads(report.read_text()), done.stderr
+
+
+def test_elements_of_shared_arrays_are_named(tmp_path):
+    facts, text = check(tmp_path)
+    races = [finding for finding in facts["findings"] if finding["kind"] == "race"]
+    (race,) = races
+    assert race["kernel_name"] == "turn"
+    assert {race[side]["variable"] for side in ("first", "second")} == {"tile[2][0]"}
+    assert "the same byte (tile[2][0])" in race["message"]
+    assert "_ZZ4turn" not in text and "of block (0, 0, 0), tile[2][0]" in text
+
+
+def test_races_of_one_value_can_be_left_out(tmp_path):
+    facts, text = check(tmp_path)
+    alike = [finding for finding in facts["findings"] if finding["same_value"]]
+    assert len(alike) == 1 and alike[0]["kind"] == "global_race" and facts["ignored"] == 0
+    assert "leave such races out with --ignore-same-value." in " ".join(text.split())
+    less, _ = check(tmp_path, "--ignore-same-value")
+    assert less["ignored"] == 1
+    assert less["findings"] == [x for x in facts["findings"] if not x["same_value"]]
+
+
+def test_words_of_python_are_those_of_the_advice():
+    advice = [row["text"] for row in read_rows("sim/check/finding.def", "SMK_ACTION")]
+    assert all(any(words in text for text in advice) for words in OWN_WORDS)
+    assert "shared_mem" not in "".join(OWN_WORDS.values())
