@@ -17,12 +17,13 @@ import functools
 import heapq
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .machine_code import Block
+from .parting import Parting, find_partings, find_shares
 from .ptx_lines import OPCODE
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class ExecutedCode:
     """How often the blocks of a kernel's machine code were executed, by warps of the whole count.
 
     executions: of each block of `code`, in warp passes. flows: of the edges between them, {(from,
-    to): warp passes}. warps: that were counted.
+    to): warp passes}. warps: that were counted. partings: {block: where its lanes part and meet}.
     by_class: {class: warp instructions}; by_line: {(file, line) of the source: {class: warp
     instructions}}, (None, None) where an instruction has no line. residual: the share by which
     counts of anchors (accesses, barriers, shuffles) are missed, 0 for a perfect mapping.
@@ -90,6 +91,7 @@ class ExecutedCode:
     by_class: Mapping[str, float]
     by_line: Mapping[Place, Mapping[str, float]]
     residual: float
+    partings: Mapping[int, Parting] = field(default_factory=dict)
 
     @property
     def issue_slots(self) -> float:
@@ -103,7 +105,7 @@ def map_counts(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> Execu
     counted: the instructions of a profiled launch, dicts with `ptx_line`, `ptx`, `file`, `line`
     and `counters`. A launch of which only some blocks were counted gives counts of those blocks.
     """
-    key = id(code), tuple((row["ptx_line"], _count(row)) for row in counted)
+    key = id(code), tuple((row["ptx_line"], *_count(row)) for row in counted)
     known = _MAPPED.get(key)
     if known is None or known.code is not code:
         while len(_MAPPED) >= MAPPED_MOST:
@@ -113,11 +115,12 @@ def map_counts(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> Execu
 
 
 MAPPED_MOST = 64
-_MAPPED: dict[tuple[int, tuple[tuple[int, float], ...]], ExecutedCode] = {}
+_MAPPED: dict[tuple[int, tuple[tuple[int, ...], ...]], ExecutedCode] = {}
 
 
-def _count(row: Mapping[str, Any]) -> float:
-    return float(row["counters"].get("instructions.warp", 0))
+def _count(row: Mapping[str, Any]) -> tuple[int, int]:
+    counters = row["counters"]
+    return counters.get("instructions.warp", 0), counters.get("branch.divergent", 0)
 
 
 def _map(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> ExecutedCode:
@@ -135,7 +138,8 @@ def _map(code: MachineCode, counted: Sequence[Mapping[str, Any]]) -> ExecutedCod
             by_line[places.get(instruction.ptx_line, (None, None))][instruction.kind] += times
     residual = equations.measure(variables)
     warps = equations.warps
-    return ExecutedCode(code, executions, flows, warps, {**by_class}, {**by_line}, residual)
+    parts = equations.list_partings()
+    return ExecutedCode(code, executions, flows, warps, {**by_class}, {**by_line}, residual, parts)
 
 
 def find_kept(text: str) -> tuple[tuple[str, ...], float]:
@@ -278,6 +282,8 @@ class _Equations:
         self.loops, self.all_blocks = code.loops, len(code.blocks)
         self.live = find_live(code, self.text)
         self.blocks = keep_blocks(code, self.live)
+        self.partings = find_partings(self.blocks, find_shares(counted))
+        self.joins = {parting.join for parting in self.partings.values()}
         self.edges = self._list_edges()
         leaving = [i for i, block in enumerate(self.blocks) if block.leaves]
         self.width = len(self.blocks) + len(self.edges)
@@ -305,6 +311,7 @@ class _Equations:
         for i, block in enumerate(self.blocks):
             for way in block.successors:
                 alone = len(self.entered[way]) == 1 and way != 0 and way not in self.called
+                alone = alone and way not in self.joins
                 if (len(block.successors) > 1 or block.leaves) and not alone:
                     free[i, way] = len(self.blocks) + len(free)
         return free
@@ -429,10 +436,11 @@ class _Equations:
         for i, block in enumerate(self.blocks):
             if i and (self.entered[i] or self.called[i]):
                 edges = [self._find_edge(each, i) for each in self.entered[i]]
-                self._add_sum([i], edges + self.called[i])
+                self._add_sum([i], edges + self.called[i], self._find_parted(i))
             ways = [self._find_edge(i, way) for way in block.successors]
             if ways or block.leaves:
-                self._add_sum([i], ways + ([self.exits[i]] if block.leaves else []))
+                parted = {i: self.partings[i].share} if i in self.partings else {}
+                self._add_sum([i], ways + ([self.exits[i]] if block.leaves else []), parted)
         ends: dict[int, int] = {}
         for i, block in enumerate(self.blocks):
             for way in block.successors:
@@ -464,11 +472,30 @@ class _Equations:
                     (exits if i in inside else entries).append(self._find_edge(i, way))
             if block.leaves and i in inside:
                 exits.append(self.exits[i])
-        self._add_sum(entries, exits)
+        parted = {
+            i: parting.share
+            for i, parting in self.partings.items()
+            if i in inside and parting.join not in inside
+        }
+        self._add_sum(entries, exits, parted)
         return entries
 
-    def _add_sum(self, whole: Sequence[int], parts: Sequence[int]) -> None:
-        row: dict[int, float] = collections.defaultdict(float)
+    def _find_parted(self, join: int) -> dict[int, float]:
+        """{block: the share of its visits of which both ways come to this block}."""
+        return {i: each.share for i, each in self.partings.items() if each.join == join}
+
+    def list_partings(self) -> dict[int, Parting]:
+        """The partings, by numbers of the code."""
+        return {
+            self.live[i]: Parting(None if join is None else self.live[join], share)
+            for i, (join, share) in self.partings.items()
+        }
+
+    def _add_sum(
+        self, whole: Sequence[int], parts: Sequence[int], twice: Mapping[int, float] | None = None
+    ) -> None:
+        """The parts are the whole, and as much more as `twice` says: shares of executions."""
+        row: dict[int, float] = collections.defaultdict(float, twice or {})
         for each in whole:
             row[each] += 1.0
         for each in parts:

@@ -2,7 +2,8 @@
 
 At a branch a warp takes its ways as often as all warps together did. In a loop it stays as long as
 the mean trip count says; at a branch that a warp meets once, warps of different phase (0 to 1) take
-different ways, each way by its share of them. Long loops are shortened: `shorten` scales the trips
+different ways, each way by its share of them. Where lanes part it takes one way up to the block
+where they meet, and then the other one. Long loops are shortened: `shorten` scales the trips
 of one loop, and time that is linear in them is extrapolated by the caller.
 """
 
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .executed import ExecutedCode
+    from .parting import Parting
 
 LONGEST = 200_000  # blocks of a path
 ALMOST_ONE = 1 - 1e-6
+LITTLE = 1e-3  # of visits: less is a rounding
 OFTEN = 1.5  # passes of a warp through a block from which on it is in a loop
 
 
@@ -32,7 +35,8 @@ class Fork(NamedTuple):
     """Where a warp goes behind a block.
 
     others: (way, the share of visits that take it or one before it) of all ways but the last one.
-    often: whether a warp comes here several times. callee, returns: of the block.
+    often: whether a warp comes here several times. callee, returns: of the block. parting: of lanes
+    that take `both` ways.
     """
 
     others: tuple[tuple[int | None, float], ...]
@@ -40,6 +44,8 @@ class Fork(NamedTuple):
     often: bool
     callee: int | None
     returns: bool
+    parting: Parting | None = None
+    both: tuple[int, ...] = ()
 
 
 def list_loops(executed: ExecutedCode) -> list[MachineLoop]:
@@ -74,7 +80,9 @@ def shorten(executed: ExecutedCode, loop: MachineLoop, trips: float) -> Executed
         inside = [way for way in ways if loop.first <= way <= loop.last and (i, way) in flows]
         outside = sum(flows.get((i, way), 0.0) for way in ways if way not in inside)
         total = sum(flows[i, way] for way in inside)
-        wanted = max(float(executions[i]) - outside, 0.0)
+        parting = executed.partings.get(i)
+        passes = float(executions[i]) * (1 + (parting.share if parting else 0.0))
+        wanted = max(passes - outside, 0.0)
         for way in inside:
             flows[i, way] *= wanted / total if total > 0 else 0.0
     return replace(executed, executions=executions, flows=flows)
@@ -100,6 +108,7 @@ class Walker:
         path: list[int] = []
         visits: dict[int, int] = {}
         returns: list[int] = []
+        parted: list[list[int | None]] = []  # where lanes meet, and the way that is left
         blocks, i = self.executed.code.blocks, 0
         while len(path) < LONGEST:
             path.append(i)
@@ -115,12 +124,21 @@ class Walker:
                 i = returns.pop()
                 continue
             following = fork.last
-            if fork.others:
+            if fork.others or fork.parting:
                 visit = visits.get(i, 0)
                 visits[i] = visit + 1
                 offset = ALMOST_ONE if fork.often else 1 - phase
-                self.alone = self.alone and fork.often
-                following = _take(fork, visit, offset)
+                self.alone = self.alone and (fork.often or not fork.others)
+                if fork.parting and _is_due(fork.parting.share, visit, offset):
+                    following, other = fork.both
+                    parted.append([fork.parting.join, other])
+                else:
+                    following = _take(fork, visit, offset)
+            while parted and parted[-1][0] == following:
+                if parted[-1][1] is None:
+                    parted.pop()
+                else:
+                    following, parted[-1][1] = parted[-1][1], None
             if following is None:
                 break
             i = following
@@ -128,13 +146,22 @@ class Walker:
 
     def _find_fork(self, i: int) -> Fork:
         block, ways = self.executed.code.blocks[i], self._list_ways(i)
+        parting = self.executed.partings.get(i)
+        both = tuple(way for way, _ in ways if way is not None)
+        parting = parting if len(both) == 2 else None
+        if parting:  # what is left for visits of one way
+            most = parting.share * float(self.executed.executions[i])
+            ways = [(way, flow - most) for way, flow in ways if flow > (1 + LITTLE) * most] or ways[
+                :1
+            ]
         total, before, others = sum(flow for _, flow in ways), 0.0, []
         for way, flow in ways[:-1]:
             before += flow / total
             others.append((way, before))
         returns = block.leaves and block.instructions[-1].opcode.startswith("RET")
         often = bool(self.executed.executions[i] > OFTEN * self.executed.warps)
-        return Fork(tuple(others), ways[-1][0] if ways else None, often, block.callee, returns)
+        last = ways[-1][0] if ways else None
+        return Fork(tuple(others), last, often, block.callee, returns, parting, both)
 
     def _list_ways(self, i: int) -> list[tuple[int | None, float]]:
         """The blocks after block i and their flows, None where warps end, the commonest first."""
@@ -151,6 +178,11 @@ class Walker:
         return ways
 
 
+def _is_due(share: float, visit: int, offset: float) -> bool:
+    """Whether a visit is one of a share of them, evenly spread."""
+    return int((visit + 1) * share + offset) > int(visit * share + offset)
+
+
 def _take(fork: Fork, visit: int, offset: float) -> int | None:
     """The way of a visit, so that visits are shared out evenly.
 
@@ -158,6 +190,6 @@ def _take(fork: Fork, visit: int, offset: float) -> int | None:
     [1, 1, 1, 2, 1, 1, 1, 2]
     """
     for way, share in fork.others:
-        if int((visit + 1) * share + offset) > int(visit * share + offset):
+        if _is_due(share, visit, offset):
             return way
     return fork.last

@@ -26,7 +26,7 @@ from smemkit.bench.results import describe_run
 
 FOLDER = Path(__file__).resolve().parent
 FOUND = FOLDER / "unseen_h200.json"
-PTX = [FOLDER / f"unseen_{part}.ptx" for part in ("kernels", "more", "others")]
+PTX = [FOLDER / f"unseen_{part}.ptx" for part in ("kernels", "more", "others", "last")]
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Calls of the kernels of unseen_more.cu and unseen_others.cu, which the package does not have."""
+"""Calls of the kernels of unseen_more.cu, unseen_others.cu and unseen_last.cu."""
 
 import numpy
 from predict.unseen_cases import case, make_random
@@ -217,3 +217,76 @@ def eight_least():
     n, rows = 1 << 16, 256
     arrays = make_random(rows * n), numpy.empty(8 * n, numpy.float32)
     return (n // 128,), (128,), [*arrays, numpy.int32(rows), numpy.int32(n)], 0
+
+
+# Of unseen_last.cu ------------------------------------------------------------------------------
+
+
+@case
+def scatter_words():
+    n = 1 << 22
+    place = numpy.random.RandomState(19).permutation(n).astype(numpy.uint32)
+    return (n // 256,), (256,), [place, make_random(n), numpy.empty(n, "f4"), numpy.int32(n)], 0
+
+
+@case
+def two_tables():
+    n = 1 << 22
+    tables = make_random(4096), make_random(16)
+    arrays = make_random(n, numpy.uint32), *tables, numpy.empty(n, numpy.float32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def row_moments():
+    rows, columns = 16384, 1024
+    arrays = make_random(rows * columns), numpy.empty(2 * rows, numpy.float32)
+    return (rows // 8,), (256,), [*arrays, numpy.int32(columns), numpy.int32(rows)], 0
+
+
+@case
+def blur_tile():
+    n = 4096
+    arrays = make_random(n * n), numpy.empty(n * n, numpy.float32)
+    return (n // 64, n // 16), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def count_words():
+    n = 1 << 24
+    arrays = make_random(4 * n, numpy.uint8, 255), numpy.zeros(1, numpy.uint32)
+    return (132 * 8,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def orbits():
+    n = 1 << 18
+    return (n // 128,), (128,), [make_random(4 * n, "f8"), numpy.int32(32), numpy.int32(n)], 0
+
+
+@case
+def majority():
+    n = 1 << 23
+    arrays = make_random(n, numpy.uint32), numpy.empty(n // 32, numpy.uint32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def odd_even():
+    n = 1 << 21
+    arrays = make_random(n, numpy.uint32), numpy.empty(n, numpy.uint32)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def join_planes():
+    n = 1 << 23
+    arrays = make_random(3 * n, numpy.uint8, 255), numpy.empty(4 * n, numpy.uint8)
+    return (n // 256,), (256,), [*arrays, numpy.int32(n)], 0
+
+
+@case
+def tall_small():
+    rows = 1 << 19
+    arrays = make_random(rows * 16), make_random(256), numpy.empty(rows * 16, numpy.float32)
+    return (rows // 256,), (256,), [*arrays, numpy.int32(rows)], 0
