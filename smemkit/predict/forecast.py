@@ -18,7 +18,7 @@ from .model import OWN, REPEATED, time_launch
 from .phases import is_watching
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
-from .uneven import compare_blocks, has_loops_of_data
+from .uneven import compare_blocks, has_loops_of_data, has_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +32,9 @@ USUAL = 0.15  # of the time: how far a prediction is off where all is known
 NO_CODE, GUESSED, UNKNOWN_REUSE, NEAR_CACHE, CONTENDED, POWER = 0.35, 0.15, 0.3, 0.25, 0.3, 0.2
 COLD, EXPOSED, MUTUAL, TEXTURES, SYSTEM = 0.15, 0.15, 0.35, 0.5, 1.0
 LOOPS_OF_DATA = 1.0
+KEPT_NOT = 1.5  # times the L2 cache: of more than that nothing is found there again
+TRIPS = 3  # to the L2 cache, of a block that takes its turn: to see it, a fence, to pass it on
+LOWEST = 4.0  # of what is not known, as far as it makes a launch faster
 LOCAL, SKEWED_MOST, LAST, DIVIDED = 1.0, 3.0, 0.5, 2.0
 UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
 UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
@@ -258,6 +261,12 @@ def say_unknown(
                 f"how often the loops of {kernel} run in the blocks that were not counted: that "
                 "depends on what they read; blocks=None counts all of them"
             ] = LOOPS_OF_DATA
+        if has_turns(facts):
+            longest = TRIPS * facts["blocks_total"] * card.atomic_clk / card.clocks_per_ms
+            notes[
+                f"how long the blocks of {kernel} wait for each other: they ask atomics until "
+                "others have changed the value, at worst one block after the other"
+            ] = longest / time_ms
         if "atomics" in launch.parts and launch.limited_by == "atomics":
             notes[
                 "how many atomics meet at one address, or in one part of the L2 cache, depends on "
@@ -280,6 +289,18 @@ def say_unknown(
             f"{card.clock_mhz:.0f} MHz"
         ] = POWER
     return tuple(notes), math.hypot(usual, *notes.values())
+
+
+def find_floor(
+    timed: Sequence[tuple[Mapping[str, Any], LaunchTime, ExecutedCode | None, str, bool]],
+    card: Card,
+) -> float:
+    """Milliseconds in which memory passes what launches ask for that no cache can hold, at best."""
+    return sum(
+        (launch.traffic.dram_read + launch.traffic.dram_written) / card.dram_gbs / 1e6
+        for _, launch, *_ in timed
+        if launch.traffic.known and launch.traffic.footprint > KEPT_NOT * card.l2_mb * 2**20
+    )
 
 
 def make_gains(
@@ -361,7 +382,7 @@ def predict_launches(
         card=card,
         kernels=tuple(facts["kernel"] for facts, *_ in timed),
         time_ms=time_ms,
-        low_ms=time_ms / (1 + width),
+        low_ms=max(time_ms / (1 + min(width, LOWEST)), min(time_ms, find_floor(timed, card))),
         high_ms=time_ms * (1 + width),
         limited_by="launch" if started > 0.5 * time_ms else main.limited_by,
         terms={term.name: term for term in terms},

@@ -21,6 +21,16 @@ BLOCKS = 6
 CACHES = ("warm", "cold")
 
 
+def explain_wait(error: _core.DeadlockError, blocks: int) -> _core.DeadlockError:
+    """The error, with what may be its reason where only so many blocks were executed; 0: all."""
+    if not blocks:
+        return error
+    return _core.DeadlockError(
+        f"{error}\nOnly {blocks} blocks of each launch were executed, evenly spread; where blocks "
+        "wait for others, predict(..., blocks=None) executes all of them"
+    )
+
+
 def predict(
     function: Callable[..., Any],
     *args: Any,
@@ -96,6 +106,8 @@ def predict(
         except _core.BackendError as error:
             words = str(error).replace("this device has", f"{card.name} has")
             raise _core.BackendError(words) from error
+        except _core.DeadlockError as error:
+            raise explain_wait(error, number) from error
     from .forecast import predict_captured  # slow to import: not all callers predict
 
     return predict_captured(launches, card, cache, getattr(function, "__name__", "the function"))

@@ -65,6 +65,39 @@ def time_busiest(
     return max(clocks, times.clocks * issued / max(times.issued, 1.0))
 
 
+def list_ends(facts: Mapping[str, Any]) -> set[tuple[str, int]]:
+    """(function, line) of the last instruction of each loop."""
+    functions = dict.fromkeys(row["function"] for row in facts["instructions"])
+    return {
+        (function, loop.last)
+        for function in functions
+        for loop in list_loops(facts["ptx"], function)
+    }
+
+
+def has_turns(facts: Mapping[str, Any]) -> bool:
+    """Do blocks ask an atomic again and again until others have changed what it gives?
+
+    Not so where the next atomic writes what was made of the result of the one before.
+    """
+    rows, made = facts["instructions"], set()
+    for row in rows + rows:
+        step = read_step(row["ptx"])
+        if step.kind == "atomic.global":
+            if not made.isdisjoint(step.operands):
+                return False
+            made.update(step.results)
+        elif not made.isdisjoint(step.operands):
+            made.update(step.results)
+    ends = list_ends(facts)
+    return any(
+        (row["function"], row["ptx_line"]) in ends
+        and BRANCH.match(row["ptx"]) is not None
+        and read_step(row["ptx"]).guard in made
+        for row in rows
+    )
+
+
 def has_loops_of_data(facts: Mapping[str, Any]) -> bool:
     """Do loops run as often as values say that the kernel has read?"""
     read: set[str] = set()
@@ -80,13 +113,9 @@ def has_loops_of_data(facts: Mapping[str, Any]) -> bool:
             loads = step.kind in ("load.global", "atomic.global", "atomic.shared")
             if depends or loads or (step.kind == "load.shared" and shared):
                 read.update(step.results)
-    ends = {
-        (function, loop.last)
-        for function in dict.fromkeys(row["function"] for row in rows)
-        for loop in list_loops(facts["ptx"], function)
-    }
+    ends = list_ends(facts)
     return any(
-        BRANCH.match(row["ptx"]) and read_step(row["ptx"]).guard in read
+        BRANCH.match(row["ptx"]) is not None and read_step(row["ptx"]).guard in read
         for row in rows
         if (row["function"], row["ptx_line"]) in ends
     )

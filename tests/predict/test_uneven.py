@@ -102,3 +102,48 @@ def test_loops_over_what_a_launch_is_told_are_known():
     a = smemkit.empty((256, 256), "float32", backend="sim")
     found = smemkit.predict(smemkit.gemm, a, a, variant="tiled")
     assert not any("loops" in note for note in found.notes)
+
+
+# A block adds 1 once as many have done so as stand before it in the grid.
+TURNS = """
+.version 9.0
+.target sm_75
+.address_size 64
+.visible .entry turns(.param .u64 count)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [count];
+    mov.u32 %r1, %ctaid.x;
+again:
+    atom.global.add.u32 %r2, [%rd1], 0;
+    setp.lt.u32 %p1, %r2, %r1;
+    @%p1 bra again;
+    red.global.add.u32 [%rd1], 1;
+    ret;
+}
+"""
+
+
+def take_turns(blocks):
+    kernel = smemkit.RawKernel(TURNS, "turns")
+    return kernel.predict(512, 1, (numpy.zeros(1, "uint32"),), device="h200", blocks=blocks)
+
+
+def test_blocks_that_wait_for_others_are_counted_if_all_run():
+    with pytest.raises(smemkit.DeadlockError, match=r"Only 6 blocks .*blocks=None"):
+        take_turns(6)
+    found = take_turns(None)
+    assert any("blocks of turns wait for each other" in note for note in found.notes)
+    at_worst = 512 * 2 * found.card.atomic_clk / found.card.clocks_per_ms
+    assert found.high_ms > at_worst > 50 * found.time_ms
+    assert found.low_ms > found.time_ms / 6
+
+
+@pytest.mark.parametrize("device", ["l4", "rtx 3060", "h200"])
+def test_a_range_ends_at_what_memory_can_pass(device):
+    a = smemkit.empty((16384, 16384), "float32", backend="sim")
+    found = smemkit.predict(smemkit.transpose, a, variant="copy", device=device)
+    assert 2 * 4 * 16384**2 / found.low_ms / 1e6 <= 1.001 * found.card.dram_gbs
+    assert found.low_ms < found.time_ms
