@@ -4,10 +4,13 @@
 #include "runtime/address_map.h"
 #include "runtime/card.h"
 #include "runtime/copy.h"
+#include "runtime/lost_memory.h"
 #include "runtime/outcome.h"
 #include "runtime/ranges.h"
 #include "runtime/session.h"
+#include "runtime/settings.h"
 #include "runtime/stream.h"
+#include "runtime/watch.h"
 
 #include <pthread.h>
 
@@ -81,12 +84,24 @@ smk_cuda smk_allocations_renew(void *address, size_t bytes)
                : SMK_CUDA_ErrorMemoryAllocation;
 }
 
+/* For findings of accesses to it. */
+static void note_freed(const void *address)
+{
+    smk_lost_memory freed = {.launches = smk_watch_count_launches()};
+    bool is_shared = false;
+    if (smk_settings_get()->mode == SMK_SETTINGS_CHECK &&
+        smk_memory_find(smk_session_memory(), number_of(address), &freed.address, &freed.bytes, &is_shared)) {
+        smk_lost_memory_add(&freed);
+    }
+}
+
 smk_cuda smk_allocations_free(void *address)
 {
     smk_error error;
     if (address == NULL) {
         return SMK_CUDA_Success;
     }
+    note_freed(address);
     if (smk_memory_free(smk_session_memory(), number_of(address), &error) != SMK_OK) {
         smk_outcome_say("free of %p: %s", address, error.message);
         return SMK_CUDA_ErrorInvalidValue;

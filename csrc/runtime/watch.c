@@ -5,6 +5,7 @@
 #include "runtime/watch.h"
 
 #include "base/heap.h"
+#include "runtime/lost_memory.h"
 #include "runtime/outcome.h"
 #include "runtime/session.h"
 #include "runtime/settings.h"
@@ -15,6 +16,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { PAGE_BYTES = 4096 };
 
 /* What was counted of a kernel. */
 typedef struct kernel_counts {
@@ -44,6 +47,11 @@ static FILE *open_report(void)
         file = fopen(path, "ae");
     }
     return file;
+}
+
+uint64_t smk_watch_count_launches(void)
+{
+    return atomic_load_explicit(&launches, memory_order_relaxed);
 }
 
 void smk_watch_add_skipped(void)
@@ -162,6 +170,32 @@ void smk_watch_add_failure(const char *kernel, const smk_launch *launch, bool re
     (void)pthread_mutex_unlock(&lock);
 }
 
+/* Is it in a page of managed or pinned memory, or in the one behind it, as an index may be that is too large? */
+static bool is_beside_shared(uint64_t address)
+{
+    const uint64_t page = address / PAGE_BYTES * PAGE_BYTES;
+    uint64_t start = 0, bytes = 0;
+    bool shared = false;
+    return (smk_memory_find(smk_session_memory(), page, &start, &bytes, &shared) && shared) ||
+           (smk_memory_find(smk_session_memory(), page - 1, &start, &bytes, &shared) && shared);
+}
+
+/* What became of the memory that an access out of bounds meant. */
+static void write_lost(const smk_finding *finding)
+{
+    smk_lost_memory freed = {0};
+    if (finding->kind != SMK_FINDING_OUT_OF_BOUNDS || finding->first.space != SMK_SPACE_GLOBAL) {
+        return;
+    }
+    if (smk_lost_memory_find(finding->first.address, &freed)) {
+        (void)fprintf(file,
+                      ", \"freed\": {\"address\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"launches\": %" PRIu64 "}",
+                      freed.address, freed.bytes, freed.launches);
+    } else if (!is_beside_shared(finding->first.address) && smk_lost_memory_is_host(finding->first.address)) {
+        (void)fputs(", \"host\": true", file);
+    }
+}
+
 void smk_watch_add_check(const smk_module *module, const char *kernel, const smk_launch *launch,
                          const smk_check_result *result)
 {
@@ -176,6 +210,7 @@ void smk_watch_add_check(const smk_module *module, const char *kernel, const smk
                       finding->same_value ? "true" : "false");
         write_text("message", finding->message);
         write_text("action", finding->action);
+        write_lost(finding);
         write_side("first", module, &finding->first);
         write_side("second", module, &finding->second);
         (void)fputs("}\n", file);

@@ -9,6 +9,9 @@
 /* Counts a launch that ran, to its end or until it failed. */
 void smk_watch_add_launch(void);
 
+/* The launches that ran so far. */
+uint64_t smk_watch_count_launches(void);
+
 /* Notes a launch that failed (it has run, and was counted) or was refused (it did not run), with the code that the
  * program gets, and why. `launch` is NULL where it is not known. */
 void smk_watch_add_failure(const char *kernel, const smk_launch *launch, bool refused, smk_cuda code,

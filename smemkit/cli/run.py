@@ -41,6 +41,11 @@ OWN_WORDS = {
     "command line)": "launch with <<<blocks, threads, N>>>, N the bytes that the kernel uses",
     "(smemkit.asarray of a NumPy array, cudaMemset)": "(cudaMemcpy, cudaMemset)",
 }
+FREED = "Free the memory behind the last launch that uses it, or pass an array that is still there."
+HOST = (
+    "Pass memory that kernels reach: copy the data to an array of cudaMalloc, or allocate it with "
+    "cudaMallocManaged or cudaMallocHost."
+)
 UNCHECKED = 2  # the exit status where nothing was found, but not all was checked
 WIDTH = 100
 NAME_WIDTH = 60
@@ -209,6 +214,19 @@ def translate(event: dict[str, Any]) -> dict[str, Any]:
         side["variable"] = shared.translate(side["variable"], side["file"])
     if sides:
         event["message"] = shared.translate(event["message"], sides[0]["file"])
+    if "freed" in event:
+        freed = event["freed"]
+        when = (
+            f"after launch {freed['launches']}" if freed["launches"] else "before the first launch"
+        )
+        event["message"] += (
+            f"; it lies in {freed['bytes']} bytes at {freed['address']:#x} that the program has "
+            f"freed, {when}"
+        )
+        event["action"] = FREED
+    elif event.get("host"):
+        event["message"] += "; it is an address of the host's own memory"
+        event["action"] = HOST
     for words, own in OWN_WORDS.items():
         event["action"] = event["action"].replace(words, own)
     return event

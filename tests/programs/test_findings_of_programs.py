@@ -4,10 +4,11 @@ import json
 import subprocess
 import sys
 
+import pytest
 from read_tables import read_rows
 from support.paths import ROOT
 
-from smemkit.cli.run import OWN_WORDS
+from smemkit.cli.run import FREED, HOST, OWN_WORDS
 
 SOURCE = """
 __global__ void turn(int *data)
@@ -55,14 +56,23 @@ parameters = (ctypes.c_void_p * 1)(ctypes.addressof(address))
 assert driver.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, None, parameters, None) == 0
 assert driver.cuCtxSynchronize() == 0
 """
+LOST = """
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+if sys.argv[2] == "freed":
+    assert driver.cuMemFree_v2(address) == 0
+else:
+    memory = ctypes.create_string_buffer(1 << 16)
+    address.value = ctypes.addressof(memory) + 8 & ~7
+"""
 
 
-def check(tmp_path, *options):
+def check(tmp_path, *options, script=SCRIPT, words=()):
     """The report of a check of the kernel, and what it says."""
     source, ptx, report = (tmp_path / name for name in ("turn.cu", "turn.ptx", "report.json"))
     source.write_text(SOURCE)
     ptx.write_text(PTX + f'.file 1 "{source}"\n')
-    command = ["run", "--check", *options, "--json", report, sys.executable, "-c", SCRIPT, ptx]
+    command = ["run", "--check", *options, "--json", report, sys.executable, "-c", script, ptx]
+    command += words
     done = subprocess.run(
         [sys.executable, "-m", "smemkit", *map(str, command)],
         cwd=ROOT,
@@ -93,6 +103,20 @@ def test_races_of_one_value_can_be_left_out(tmp_path):
     less, _ = check(tmp_path, "--ignore-same-value")
     assert less["ignored"] == 1
     assert less["findings"] == [x for x in facts["findings"] if not x["same_value"]]
+
+
+@pytest.mark.parametrize("lost", ["freed", "host"])
+def test_memory_that_is_not_there_is_told(tmp_path, lost):
+    script = SCRIPT.replace(SCRIPT.splitlines()[-3] + "\n", LOST.lstrip())
+    facts, _ = check(tmp_path, script=script, words=(lost,))
+    (finding,) = (one for one in facts["findings"] if one["kind"] == "out_of_bounds")
+    if lost == "freed":
+        assert finding["freed"]["bytes"] == 4 and finding["freed"]["launches"] == 0
+        assert "that the program has freed, before the first launch" in finding["message"]
+        assert finding["action"] == FREED
+    else:
+        assert finding["message"].endswith("it is an address of the host's own memory")
+        assert finding["action"] == HOST
 
 
 def test_words_of_python_are_those_of_the_advice():
