@@ -398,14 +398,15 @@ ax = plot.ladder(bench.evolution("gemm", 4096, variants=steps, **words))
 #
 # Tensor cores multiply 16-bit numbers as they are, and 8-bit integers: that is `tensor`, whose sums
 # have 32 bits. `tf32` rounds float32 to 11 significant bits; a call takes it only where
-# `precision="tf32"` asks for it. What do fewer bits save in instructions, and what do they cost?
+# `precision="tf32"` asks for it. `overlapped` takes them all, where tiles are few: its launches
+# begin while those before them end. What do fewer bits save in instructions, and what do they cost?
 
 # %%
 for kind, words in (("float32", {}), ("float32", {"precision": "tf32"}), ("float16", {})):
     report = smemkit.profile(smemkit.gemm, a.astype(kind), b.astype(kind), backend="sim", **words)
     each, error = report.counters["instructions.warp"] / products, abs(report.result - exact).max()
     kernel = report.launches[-1].kernel
-    print(f"{kernel:26} {each:6.3f} instructions a product, largest error {error:.0e}")
+    print(f"{kernel:30} {each:6.3f} instructions a product, largest error {error:.0e}")
 
 # %% [markdown]
 # ## Question: a pad that costs nothing

@@ -102,7 +102,7 @@ def test_rows_name_the_precision_of_a_product_only_where_it_is_chosen():
     rounded = workloads.make_workload("gemm", 32, parameters={"precision": "tf32"})
     assert (plain.name, plain.parameters) == ("gemm 32x32x32 float32", {})
     assert rounded.name == "gemm 32x32x32 float32 tf32"
-    assert timing.list_ours(rounded, whole=True) == ["tf32"]
+    assert timing.list_ours(rounded, whole=True) == ["tf32", "overlapped"]
     assert "tf32" not in timing.list_ours(plain, whole=True)
     assert not plain.owns(rounded.make_row("tf32", "cuda"))
 

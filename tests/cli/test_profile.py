@@ -58,9 +58,9 @@ def test_shape_and_type(capsys):
 @pytest.mark.parametrize(
     ("more", "kernel"),
     [
-        (["--dtype", "bfloat16"], "gemm_tensor_small_bfloat16"),
-        (["--dtype", "int8"], "gemm_tensor_small_int8"),
-        (["--set", "precision=tf32"], "gemm_tf32_raw_tf32"),
+        (["--dtype", "bfloat16"], "gemm_overlapped_small_bfloat16"),
+        (["--dtype", "int8"], "gemm_overlapped_small_int8"),
+        (["--set", "precision=tf32"], "gemm_overlapped_small_tf32"),
     ],
 )
 def test_types_of_tensor_cores(more, kernel, capsys):
