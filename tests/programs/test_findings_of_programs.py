@@ -60,6 +60,9 @@ LOST = """
 parameters = (ctypes.c_void_p * 1)(ctypes.addressof(address))
 if sys.argv[2] == "freed":
     assert driver.cuMemFree_v2(address) == 0
+elif sys.argv[2] == "managed":
+    assert driver.cuMemAllocManaged(ctypes.byref(address), ctypes.c_size_t(4096), 1) == 0
+    address.value += 4096
 else:
     memory = ctypes.create_string_buffer(1 << 16)
     address.value = ctypes.addressof(memory) + 8 & ~7
@@ -105,7 +108,7 @@ def test_races_of_one_value_can_be_left_out(tmp_path):
     assert less["findings"] == [x for x in facts["findings"] if not x["same_value"]]
 
 
-@pytest.mark.parametrize("lost", ["freed", "host"])
+@pytest.mark.parametrize("lost", ["freed", "host", "managed"])
 def test_memory_that_is_not_there_is_told(tmp_path, lost):
     script = SCRIPT.replace(SCRIPT.splitlines()[-3] + "\n", LOST.lstrip())
     facts, _ = check(tmp_path, script=script, words=(lost,))
@@ -114,6 +117,8 @@ def test_memory_that_is_not_there_is_told(tmp_path, lost):
         assert finding["freed"]["bytes"] == 4 and finding["freed"]["launches"] == 0
         assert "that the program has freed, before the first launch" in finding["message"]
         assert finding["action"] == FREED
+    elif lost == "managed":  # the page behind it is not taken for one of the host
+        assert "host" not in finding and "past the end of" in finding["message"]
     else:
         assert finding["message"].endswith("it is an address of the host's own memory")
         assert finding["action"] == HOST
