@@ -6,6 +6,7 @@ import dataclasses
 import math
 import numbers
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,9 +139,24 @@ QUANTITIES = tuple(
 )
 
 
+# What drivers and shops write behind a name: the way in which the card is built, and its memory.
+FORM = re.compile(r"[\s-]+(?:sxm\d*|pcie|nvl|hbm\w*|\d+\s?gb)(?=[\s-]|$)")
+GIGABYTES = re.compile(r"[\s-](\d+)\s?gb\b")
+# Of each row of the table, by the data sheets: what arrays must fit into.
+MEMORY_GB = {
+    **{"T4": 16, "RTX 2060": 6, "A100": 40, "A10": 24, "RTX A6000": 48, "RTX 3060": 12},
+    **{"RTX 3080": 10, "RTX 3090": 24, "Jetson AGX Orin": 64, "L4": 24, "RTX 4060": 8},
+    **{"RTX 4090": 24, "H100": 80, "H200": 141, "B200": 192, "RTX 5090": 32},
+}
+
+
 def simplify(name: str) -> str:
-    """The letters and digits of a name, without the words that all names may have."""
-    letters = "".join(c for c in name.lower() if c.isalnum())
+    """The letters and digits of a name, without the words that all names may have.
+
+    >>> simplify("NVIDIA A100-SXM4-80GB"), simplify("Tesla T4"), simplify("RTX 3060 Laptop GPU")
+    ('a100', 't4', 'rtx3060')
+    """
+    letters = "".join(c for c in FORM.sub("", name.lower()) if c.isalnum())
     for start in ("nvidia", "geforce", "tesla"):
         letters = letters.removeprefix(start)
     for end in ("gpu", "laptop", "mobile"):
@@ -307,6 +323,21 @@ def name_like(name: str) -> str:
     return f"Of compute capability {capability}, as that one, are {', '.join(same)}. "
 
 
+def _note_form(name: str, card: Card) -> Card:
+    """The card, under its whole name where the row of the table is one of other size or build."""
+    size, other = GIGABYTES.search(name.lower()), ""
+    if size is not None and int(size[1]) != MEMORY_GB.get(card.name):
+        other = f"the {card.name} with {MEMORY_GB.get(card.name)} GB"
+        doubtful: tuple[str, ...] = ("dram_gbs",)
+    if card.name == "H100" and re.search(r"\b(?:pcie|nvl)\b", name.lower()):
+        other = "the H100 of the SXM form"
+        doubtful = "multiprocessors", "clock_mhz", "dram_gbs", "watts"
+    if not other:
+        return card
+    sources = {**card.sources, **dict.fromkeys(doubtful, f"{GUESSED}: that of {other}")}
+    return dataclasses.replace(card, name=name, sources=sources)
+
+
 def find_card(name: str | os.PathLike[str] | Card) -> Card:
     """The card of that name; errors as those of `card`."""
     if isinstance(name, Card):
@@ -318,7 +349,7 @@ def find_card(name: str | os.PathLike[str] | Card) -> Card:
     for owner in list_cards():
         if same(name, owner):
             capability = _core.limits(owner)["compute_capability"]
-            return _make_card(owner, capability, _collect()[owner])
+            return _note_form(name, _make_card(owner, capability, _collect()[owner]))
     found = _find_own(name)
     if found is not None:
         return found

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy
 
 from .. import _core
+from .cards import MEMORY_GB
 from .fit import read_capability
 
 if TYPE_CHECKING:
@@ -59,6 +61,25 @@ def check_arrays(values: Iterable[Any]) -> None:
     """OutOfMemoryError where the simulator has no memory for its copies of NumPy arrays."""
     arrays = [value for value in values if isinstance(value, numpy.ndarray)]
     demand_memory("copies of the arrays", sum(array.nbytes for array in arrays))
+
+
+def list_arrays(values: Iterable[Any]) -> Iterator[Any]:
+    """The arrays of NumPy and of devices among values, and those in their tuples and lists."""
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from list_arrays(value)
+        elif isinstance(value, numpy.ndarray | _core.DeviceArray):
+            yield value
+
+
+def check_room(values: Iterable[Any], card: Card) -> None:
+    """OutOfMemoryError where the arrays are larger than the memory of the card."""
+    needed = sum({id(array): array.nbytes for array in list_arrays(values)}.values())
+    room = MEMORY_GB.get(card.name, math.inf)
+    if needed > room * 1e9:
+        raise _core.OutOfMemoryError(
+            f"the arrays have {needed / 1e9:.1f} GB, and the memory of {card.name} has {room} GB"
+        )
 
 
 def make_sparse(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> _core.DeviceArray:

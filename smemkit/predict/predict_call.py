@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core, _progress
 from .cards import find_card
-from .planning import check_arrays, plan_for
+from .planning import check_arrays, check_room, plan_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +76,9 @@ def predict(
     ------
     ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) for a card
     that is not in the table and where nothing was launched, BackendError and SharedMemoryError for
-    a launch that the card cannot run, OutOfMemoryError (MemoryError) where copies of the arrays do
-    not fit into memory, and whatever the call raises.
+    a launch that the card cannot run, OutOfMemoryError (MemoryError) where the arrays do not
+    fit into the memory of the card, or copies of them into that of this computer, and whatever the
+    call raises.
 
     Example
     -------
@@ -97,6 +98,7 @@ def predict(
         raise _core.ArgumentError(f"cache is {cache!r}; accepted are 'warm' and 'cold'")
     card = find_card(device)
     check_arrays((*args, *kwargs.values()))
+    check_room((*args, *kwargs.values()), card)
     number = 0 if blocks is None else blocks
     with _progress.operation("predict"), plan_for(card):
         try:

@@ -347,6 +347,7 @@ def rank(
     known = {} if family is None else _core.variants(family)
     rows: list[RankedChoice] = []
     first: _core.Error | None = None
+    unable: _core.BackendError | None = None  # the first that the card itself refused
     with _progress.operation("rank"):
         for keywords in wanted:
             words = {**kwargs, **keywords}
@@ -358,10 +359,16 @@ def rank(
                 found = predict(function, *args, device=card, cache=cache, blocks=blocks, **words)
             except _core.Error as error:
                 first = first or error
+                if isinstance(error, _core.BackendError):
+                    unable = unable or error
                 rows.append(RankedChoice(keywords, refusal=str(error)))
                 continue
             rows.append(RankedChoice(keywords, found))
     if first is not None and all(row.prediction is None for row in rows):
-        raise first
+        if len(rows) == 1 or unable is None:
+            raise first
+        raise _core.BackendError(
+            f"none of the {len(rows)} choices can run on {card.name}: {unable}"
+        ) from unable
     rows.sort(key=lambda row: float("inf") if row.prediction is None else row.prediction.time_ms)
     return Ranking(getattr(function, "__name__", "the function"), card, tuple(rows))

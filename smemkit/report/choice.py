@@ -247,10 +247,12 @@ class Choice:
             f"Times are predicted for {where}: launches, rounds of blocks over the "
             "multiprocessors, and bytes."
         )
-        if len(weighed) > 1 and weighed[1].time_us is not None:
-            ratio = weighed[1].time_us / first.time_us
+        times = [(one.time_us, one.variant) for one in weighed[1:] if one.time_us is not None]
+        if times:
+            least, variant = min(times)
+            ratio = least / first.time_us
             words = "The next best" if ratio >= 1 else "By these times another"
-            yield f"{words}, {weighed[1].variant}, would take {ratio:.2f} times as long."
+            yield f"{words}, {variant}, would take {ratio:.2f} times as long."
         if first.parts is not None and first.parts > 1:
             yield (
                 f"There are fewer tiles than the machine can work at, so the sums are cut into "
