@@ -80,7 +80,8 @@ def has_turns(facts: Mapping[str, Any]) -> bool:
 
     Not so where the next atomic writes what was made of the result of the one before.
     """
-    rows, made = facts["instructions"], set()
+    rows = facts["instructions"]
+    made: set[str] = set()
     for row in rows + rows:
         step = read_step(row["ptx"])
         if step.kind == "atomic.global":
