@@ -272,7 +272,7 @@ def merge_failures(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def count_launches(events: list[dict[str, Any]]) -> int:
     """The launches that ran. A program that was killed has told those that were checked alone."""
     counted = sum(event["launches"] for event in events if event["event"] == "end")
-    return max(counted, sum(event["event"] == "launch" for event in events))
+    return int(max(counted, sum(event["event"] == "launch" for event in events)))
 
 
 def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any]:

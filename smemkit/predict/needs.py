@@ -22,6 +22,7 @@ NEEDS = {
         r"redux\.\S*f32",
         r"\S+\.v8\.[bfsu]32|\S+\.v4\.[bfsu]64",
         r"cvt\.\S*(?:e2m|e3m|ue8|rs\.)",
+        r"(?:ld|st)matrix\.\S*\.b8",  # matrices of bytes, and of narrower elements
         r"cvt\.r[nz]\.(?:\w+\.)*satfinite\.tf32",
     ),
     "9.0": (
