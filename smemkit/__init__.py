@@ -135,7 +135,6 @@ Limits
   - stores that nobody waits for (st.async.mmio, on sm_100): store with st.mmio.release
   - generic addresses of 32 bits: compile for addresses of 64 bits
   - fixed-point numbers of 8 bits (.s2f6x2): convert to .e4m3x2 or to integers
-  - performance monitors of the GPU (%pm0 to %pm7): ask smemkit.profile for counts
 
 - Of tensor cores the simulator has mma.sync of f16, bf16 and tf32 with sums in f32, and of f64,
   with the bits that an H200 gives, and ldmatrix.

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { ENVIRONMENT_REGISTERS = 32 };
+enum { ENVIRONMENT_REGISTERS = 32, MONITORS = 8 };
 
 smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
                                        uint32_t slot)
@@ -190,21 +190,32 @@ static smk_status parse_reserved(smk_parser *parser, smk_text name, smk_operand 
     return SMK_OK;
 }
 
-/* %envreg0 to %envreg31: but for two, which are special registers of their own, drivers leave them 0. */
-static bool parse_environment(smk_text name, smk_operand *operand)
+/* Is it the prefix, a number below `count`, and the suffix? */
+static bool is_numbered(smk_text name, const char *prefix, unsigned count, const char *suffix)
 {
-    static const char prefix[] = "%envreg";
-    const size_t digits = sizeof prefix - 1;
+    const size_t digits = strlen(prefix), end = name.length - strlen(suffix);
     unsigned number = 0;
-    if (name.length <= digits || name.length > digits + 2 || memcmp(name.start, prefix, digits) != 0) {
+    if (name.length <= digits + strlen(suffix) || end > digits + 2 || memcmp(name.start, prefix, digits) != 0 ||
+        memcmp(name.start + end, suffix, strlen(suffix)) != 0) {
         return false;
     }
-    for (size_t i = digits; i < name.length; i++) {
+    for (size_t i = digits; i < end; i++) {
         const char digit = name.start[i];
-        number = digit >= '0' && digit <= '9' ? 10 * number + (unsigned)(digit - '0') : ENVIRONMENT_REGISTERS;
+        number = digit >= '0' && digit <= '9' ? 10 * number + (unsigned)(digit - '0') : count;
+    }
+    return number < count;
+}
+
+/* Registers that read 0: %envreg0 to %envreg31, which drivers set for two alone (special registers of their own), and
+ * the performance monitors %pm0 to %pm7, of 32 or 64 bits, while nothing is measured. */
+static bool parse_zero(smk_text name, smk_operand *operand)
+{
+    if (!is_numbered(name, "%envreg", ENVIRONMENT_REGISTERS, "") && !is_numbered(name, "%pm", MONITORS, "") &&
+        !is_numbered(name, "%pm", MONITORS, "_64")) {
+        return false;
     }
     *operand = (smk_operand){.kind = SMK_OPERAND_IMMEDIATE, .type = SMK_TYPE_S64};
-    return number < ENVIRONMENT_REGISTERS;
+    return true;
 }
 
 /* %tid.x, %laneid */
@@ -226,7 +237,7 @@ static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_o
     if (!*found) {
         SMK_TRY(parse_reserved(parser, whole.text, operand, found));
     }
-    *found = *found || parse_environment(whole.text, operand);
+    *found = *found || parse_zero(whole.text, operand);
     if (*found) {
         return SMK_OK;
     }

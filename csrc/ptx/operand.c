@@ -97,6 +97,9 @@ static smk_status check_immediate(smk_parser *parser, const smk_statement *state
                                   const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     uint64_t bits = 0;
+    if (slot->varying) {
+        return misplaced(parser, statement, index, "a register");
+    }
     if (!smk_operand_convert(operand, slot->type, &bits)) {
         return mismatch(parser, statement, index, slot->type);
     }
@@ -238,11 +241,16 @@ static smk_status check_address(smk_parser *parser, const smk_statement *stateme
         }
     } else if (operand->base_kind == SMK_OPERAND_VARIABLE) {
         smk_space own = (smk_space)smk_parse_variable(parser, operand->index)->space;
-        if (space != SMK_SPACE_GENERIC && own != space) {
+        const bool unnamed =
+            own == SMK_SPACE_CONST || own == SMK_SPACE_PARAM; /* of no generic address in machine code */
+        if (space != SMK_SPACE_GENERIC ? own != space : unnamed && !parser->expands) {
             return smk_parse_fail(parser, at, SMK_PTX,
                                   "'%.*s' lies in %s memory, and the instruction accesses %s memory",
                                   SMK_TEXT_PRINT(at->text), space_name(own), space_name(space));
         }
+    } else if (space != SMK_SPACE_LOCAL && !parser->expands) {
+        return smk_parse_fail(parser, at, SMK_PTX, "'%.*s': an address in %s memory cannot be a constant",
+                              SMK_TEXT_PRINT(at->text), space_name(space));
     }
     if (apply) {
         operand->kind = SMK_OPERAND_ADDRESS;
@@ -303,6 +311,9 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
     }
     if (slot->role == 'l') {
         return operand->kind == SMK_OPERAND_LABEL ? SMK_OK : misplaced(parser, statement, index, "a label");
+    }
+    if (slot->role == '_') {
+        return operand->kind == SMK_OPERAND_SINK ? SMK_OK : misplaced(parser, statement, index, "the sink _");
     }
     if (slot->role == 'x') {
         return smk_texel_check(parser, statement, index, slot, operand, apply);

@@ -6,13 +6,7 @@
 
 smk_feature smk_refuse_find_special(const smk_parser *parser, smk_text name)
 {
-    uint32_t feature = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_SPECIAL, name);
-    while (feature == SMK_NO_INDEX && name.length > 1 &&
-           (name.start[name.length - 1] == '_' ||
-            (name.start[name.length - 1] >= '0' && name.start[name.length - 1] <= '9'))) {
-        name.length--;
-        feature = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_SPECIAL, name);
-    }
+    const uint32_t feature = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_SPECIAL, name);
     return feature == SMK_NO_INDEX ? SMK_FEATURE_COUNT : (smk_feature)feature;
 }
 

@@ -163,6 +163,19 @@ static smk_status check_arrival(smk_parser *parser, const smk_statement *stateme
     return SMK_OK;
 }
 
+/* A generic address: of no variable but a global one. */
+static smk_status check_uniform(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_operand *address = &statement->instruction.operands[0];
+    if (address->base_kind == SMK_OPERAND_VARIABLE &&
+        smk_parse_variable(parser, address->index)->space != SMK_SPACE_GLOBAL) {
+        return smk_parse_fail(parser, &statement->operand_at[0], SMK_PTX,
+                              "'prefetchu' takes a generic address, not %.*s",
+                              SMK_TEXT_PRINT(statement->operand_at[0].text));
+    }
+    return SMK_OK;
+}
+
 static smk_status check_table(smk_parser *parser, const smk_statement *statement)
 {
     const smk_label *label = (const smk_label *)parser->labels.items + statement->instruction.operands[1].index;
@@ -262,6 +275,9 @@ smk_status smk_rules_check(smk_parser *parser, const smk_statement *statement)
     }
     if (instruction->opcode == SMK_OPCODE_ALLOCA && instruction->operand_count > 2) {
         return check_alignment(parser, statement);
+    }
+    if (instruction->opcode == SMK_OPCODE_PREFETCHU) {
+        return check_uniform(parser, statement);
     }
     if (instruction->opcode == SMK_OPCODE_MBARRIER) {
         return check_arrival(parser, statement);

@@ -270,6 +270,7 @@ static smk_operand_slot read_slot(const smk_instruction *instruction, smk_text t
         slot.layered |= flag == 'l';
         slot.selects |= flag == '#';
         slot.negatable |= flag == '-';
+        slot.varying |= flag == '!';
     }
     slot.optional = is_optional(text);
     if (i < text.length && text.start[i] == ':') {
@@ -376,7 +377,7 @@ static uint8_t count_results(const form *form_)
     if (strncmp(form_->operands, "mov", strlen("mov")) == 0 || strcmp(form_->operands, "call") == 0) {
         return 1;
     }
-    while (results < total && *slots[results].start == 'd') {
+    while (results < total && (*slots[results].start == 'd' || *slots[results].start == '_')) {
         results++;
     }
     return results;

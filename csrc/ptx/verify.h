@@ -23,6 +23,7 @@ typedef struct smk_operand_slot {
     bool optional;
     bool selects;   /* parts of it may be named, as in %r1.h10 */
     bool negatable; /* may be written -r */
+    bool varying;   /* not a constant */
     bool layered;   /* a texel whose first coordinate is the number of a layer */
     unsigned count; /* fixed number of elements of a list, or of a texel's coordinates; 0: no such list */
     smk_type type;

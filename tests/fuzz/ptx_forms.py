@@ -96,7 +96,7 @@ def write_operand(rng, place, types, registers):
     type_ = {"t": types[:1], "u": types[1:2], "w": [WIDER.get(types[0])] if types else []}
     (type_,) = type_.get(name, [name])
     if role == "i":
-        return str(rng.getrandbits(8 if type_ == "u8" else 4))
+        return str(rng.getrandbits(8 if type_ == "b64" else 4))
     width = WIDTHS[type_]
     if "+" in flags and type_[0] in "usb" and rng.random() < 0.2:
         width = {"b16": "b32", "b32": "b64"}.get(width, width)
@@ -108,7 +108,7 @@ def write_operand(rng, place, types, registers):
         return text
     if "%" in flags and width == "b32" and rng.random() < 0.1:
         return rng.choice(SPECIALS)
-    value = constant(rng, type_) if rng.random() < 0.2 else None
+    value = constant(rng, type_) if "!" not in flags and rng.random() < 0.2 else None
     return value if value is not None else registers.source(width)
 
 

@@ -71,8 +71,18 @@ FAULTS = [
     ("mov.u32 «3», r;", PTX),
     ("add.u32 r, «%tid.x», s;", PTX),
     ("mov.u32 r, «%clock64»;", TYPE),
-    ("lop3.b32 r, r, s, t, «256»;", PTX),
     ("lop3.b32 r, r, s, t, «s»;", PTX),
+    ("add.u16x2 r, s, «5»;", PTX),
+    ("min.s16x2 r, «5», s;", PTX),
+    ("vadd4.u32.u32.u32 r, «1», s, t;", PTX),
+    ("vset2.eq.u32.u32 r, s, t, «0»;", PTX),
+    ("«max».f32 f, f, f, f;", PTX),
+    ("«cvt».rn.satfinite.tf32.f32 r, f;", PTX),
+    ("mbarrier.arrive.shared::cluster.b64 «d», [d];", PTX),
+    ("prefetchu.L1 «[sh]»;", PTX),
+    ("ld.u32 r, «[4]»;", PTX),
+    ("ld.u32 r, «[a]»;", PTX),
+    ("mov.u32 r, «%pm8»;", PTX),
     ("cp.async.cg.shared.global [sh], [d], «8»;", PTX),
     ("cp.async.ca.shared.global [sh], [d], «3»;", PTX),
     ("cp.async.ca.shared.global [d], «[sh]», 4;", PTX),
@@ -251,7 +261,7 @@ MODULES = [
 
 
 NUMBERED = {
-    "lop3.b32 r, s, t, r, 256;": r"operand 5, '256', is out of range",
+    "bfe.u32 r, s, 256, t;": r"operand 3, '256', is out of range",
     "call (ret0), callee, (x0, z0);": r"argument 2 of '\(x0, z0\)' does not fit its 8 bytes",
 }
 

@@ -106,6 +106,8 @@ def operand(place, types, words, pair=False):
     if role == "m":
         named = kind or next((w.split("::")[0] for w in words if w.split("::")[0] in ARRAYS), "")
         return f"[{ARRAYS.get(named, 'b64_')}]"
+    if role == "_":
+        return "_"
     if role == "l":
         return "T_" if "idx" in words else "L_"
     if role[0] == "i":

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { FUNCTION_STEP = 16, STACK_ALIGNMENT = 16 };
+enum { FUNCTION_STEP = 16, STACK_ALIGNMENT = 8, FRAME_ALIGNMENT = 16 };
 
 static const smk_operation *reconvergence_of(const smk_warp *warp, const smk_operation *op)
 {
@@ -394,73 +394,93 @@ static uint64_t lane_value(const smk_warp *warp, uint32_t row, uint32_t bits, un
     return bits == 64 ? SMK_ROW(const uint64_t, warp, row)[lane] : SMK_ROW(const uint32_t, warp, row)[lane];
 }
 
-static void put_lanes(const smk_warp *warp, const smk_operation *op, uint32_t mask, uint64_t value)
+static void put_lane(const smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t value)
 {
-    for (; mask != 0; mask &= mask - 1) {
-        const unsigned lane = smk_bits_first(mask);
-        if (op->count == 64) {
-            SMK_ROW(uint64_t, warp, op->d)[lane] = value;
-        } else {
-            SMK_ROW(uint32_t, warp, op->d)[lane] = (uint32_t)value;
-        }
+    if (op->count == 64) {
+        SMK_ROW(uint64_t, warp, op->d)[lane] = value;
+    } else {
+        SMK_ROW(uint32_t, warp, op->d)[lane] = (uint32_t)value;
     }
 }
 
-/* The top of the stack is that of the warp: all lanes get one address, and the most that one of them asks for is taken. */
+/* The end of the variables of the present frame. Behind it each lane has a stack of its own, as registers of an H200
+ * have it; row `b` has how many bytes it takes. The frame ends behind the highest of them. */
+static uint64_t end_of_variables(const smk_warp *warp)
+{
+    return (uint64_t)warp->control->local_base + warp->control->code->local_bytes;
+}
+
+static uint64_t start_of(uint64_t top, uint64_t alignment)
+{
+    return (top + alignment - 1) / alignment * alignment;
+}
+
 const smk_operation *smk_control_allocate(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
     const uint32_t mask = smk_operation_mask(warp, op);
-    const uint64_t alignment = op->u.immediate, start = (control->local_top + alignment - 1) / alignment * alignment;
-    uint64_t most = 0;
+    const uint64_t first = end_of_variables(warp), alignment = op->u.immediate;
+    uint32_t *taken = SMK_ROW(uint32_t, warp, op->b);
+    uint64_t most = control->local_top;
     smk_error error;
     for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-        const uint64_t size = lane_value(warp, op->a, op->count, smk_bits_first(lanes));
-        most = size > most ? size : most;
+        const unsigned lane = smk_bits_first(lanes);
+        const uint64_t size = lane_value(warp, op->a, op->count, lane);
+        const uint64_t start = start_of(first + taken[lane], alignment);
+        if (size > SMK_WARP_LOCAL_BYTES_MAX || start + size > SMK_WARP_LOCAL_BYTES_MAX) {
+            return smk_warp_fail(warp, op, mask, SMK_EXECUTION,
+                                 "alloca of %" PRIu64 " bytes: the thread has %" PRIu64
+                                 " bytes of local memory in use, and the "
+                                 "limit is %d",
+                                 size, first + taken[lane], SMK_WARP_LOCAL_BYTES_MAX);
+        }
+        const uint64_t top = start_of(start + size, STACK_ALIGNMENT);
+        most = top > most ? top : most;
     }
-    if (mask == 0) {
-        return op + 1;
-    }
-    if (most > SMK_WARP_LOCAL_BYTES_MAX || start + most > SMK_WARP_LOCAL_BYTES_MAX) {
-        return smk_warp_fail(warp, op, mask, SMK_EXECUTION,
-                             "alloca of %" PRIu64 " bytes: the thread has %" PRIu64
-                             " bytes of local memory in use, and the "
-                             "limit is %d",
-                             most, control->local_top, SMK_WARP_LOCAL_BYTES_MAX);
-    }
-    const uint32_t top = (uint32_t)(start + most + STACK_ALIGNMENT - 1) / STACK_ALIGNMENT * STACK_ALIGNMENT;
-    const smk_status status = smk_warp_reserve_local(warp, top, &error);
+    most = start_of(most, FRAME_ALIGNMENT);
+    const smk_status status = smk_warp_reserve_local(warp, (uint32_t)most, &error);
     if (status != SMK_OK) {
         return smk_warp_fail(warp, op, mask, status, "%s", error.message);
     }
-    control->local_top = top;
-    control->local_used = top > control->local_used ? top : control->local_used;
-    put_lanes(warp, op, mask, start);
+    control->local_top = (uint32_t)most;
+    control->local_used = most > control->local_used ? (uint32_t)most : control->local_used;
+    for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+        const unsigned lane = smk_bits_first(lanes);
+        const uint64_t start = start_of(first + taken[lane], alignment);
+        taken[lane] = (uint32_t)(start_of(start + lane_value(warp, op->a, op->count, lane), STACK_ALIGNMENT) - first);
+        put_lane(warp, op, lane, start);
+    }
     return op + 1;
 }
 
 const smk_operation *smk_control_save_stack(smk_warp *warp, const smk_operation *op)
 {
-    put_lanes(warp, op, smk_operation_mask(warp, op), warp->control->local_top);
+    const uint32_t *taken = SMK_ROW(const uint32_t, warp, op->b);
+    for (uint32_t lanes = smk_operation_mask(warp, op); lanes != 0; lanes &= lanes - 1) {
+        const unsigned lane = smk_bits_first(lanes);
+        put_lane(warp, op, lane, end_of_variables(warp) + taken[lane]);
+    }
     return op + 1;
 }
 
-/* Gives memory back where all lanes in the function execute it. On a path of some lanes it stays taken until the
- * function returns, since the other lanes may use it. */
+/* Where all lanes in the function execute it, the frame becomes smaller too. */
 const smk_operation *smk_control_restore_stack(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
     const uint32_t mask = smk_operation_mask(warp, op);
+    const uint64_t first = end_of_variables(warp);
+    uint32_t *taken = SMK_ROW(uint32_t, warp, op->b);
     uint64_t most = 0;
     for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-        const uint64_t top = lane_value(warp, op->a, op->count, smk_bits_first(lanes));
-        most = top > most ? top : most;
+        const unsigned lane = smk_bits_first(lanes);
+        const uint64_t top = lane_value(warp, op->a, op->count, lane);
+        if (top >= first && top <= control->local_top) {
+            taken[lane] = (uint32_t)(top - first);
+        }
+        most = taken[lane] > most ? taken[lane] : most;
     }
-    const bool whole =
-        mask != 0 && mask == warp->active && control->depth == control->base && control->parked_count == 0;
-    const uint64_t least = control->local_base + control->code->local_bytes;
-    if (whole && most >= least && most <= control->local_top) {
-        control->local_top = most;
+    if (mask != 0 && mask == warp->active && control->depth == control->base && control->parked_count == 0) {
+        control->local_top = (uint32_t)start_of(first + most, FRAME_ALIGNMENT);
     }
     return op + 1;
 }

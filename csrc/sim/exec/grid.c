@@ -25,15 +25,18 @@ enum {
     TURN_STEPS = 16384,       /* between two checks of the time and the flags */
     ROTATION_STEPS = 1 << 18, /* steps of a block before the next one starts beside it */
     ORPHAN_STEPS = 1 << 26,   /* further steps of a launch in which blocks may wait for a failed one */
-    RESIDENT_MAX = 16
+    RESIDENT_FIRST = 16,      /* blocks beside each other while one of them may still end */
+    RESIDENT_MOST = 1024 /* and where all wait: a GPU that holds 8 of them on each multiprocessor has about so many */
 };
 
 /* The worker pool of a launch: what its host threads share. */
 typedef struct worker_pool {
     const smk_run *run;
-    uint64_t blocks;       /* number of blocks to run */
-    unsigned resident_max; /* of an ordered launch: blocks that take turns */
-    uint64_t grid_blocks;  /* number of blocks of the grid */
+    uint64_t blocks;        /* number of blocks to run */
+    unsigned resident_max;  /* of an ordered launch: blocks that take turns */
+    unsigned resident_most; /* and how many may where they wait for others */
+    bool interleaved;       /* blocks wait for each other */
+    uint64_t grid_blocks;   /* number of blocks of the grid */
     _Atomic uint64_t max_steps;
     _Atomic uint64_t next; /* index of the next block to start */
     _Atomic uint64_t steps;
@@ -302,6 +305,12 @@ static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, c
     if (!livelocked || first == NULL) {
         return NULL;
     }
+    if (begun < pool->blocks &&
+        pool->resident_max < pool->resident_most) { /* they may wait for one that has not begun */
+        pool->resident_max = pool->resident_most;
+        pool->interleaved = true;
+        return NULL;
+    }
     smk_livelock_fail(first, begun < pool->blocks ? pool->blocks - begun : 0);
     return first;
 }
@@ -325,7 +334,7 @@ static void check_livelocks(worker_pool *pool, smk_block *const *resident, const
 }
 
 /* Runs blocks in turns until all have ended or the launch stops. */
-static void rotate(worker_pool *pool, smk_block **resident, bool *busy, uint64_t steps)
+static void rotate(worker_pool *pool, smk_block **resident, bool *busy)
 {
     unsigned slots = 0;
     uint64_t next_livelock_check = SMK_LIVELOCK_STEPS_FIRST;
@@ -333,11 +342,11 @@ static void rotate(worker_pool *pool, smk_block **resident, bool *busy, uint64_t
         bool more = slots < pool->resident_max;
         while (more && admit(pool, &resident[slots])) {
             busy[slots++] = true;
-            more = pool->run->launch->cooperative && slots < pool->resident_max;
+            more = pool->interleaved && slots < pool->resident_max;
         }
         for (unsigned i = 0; i < slots && !atomic_load(&pool->stop); i++) {
             while (busy[i] && !atomic_load(&pool->stop)) {
-                smk_block_state state = advance(pool, resident[i], steps, true);
+                smk_block_state state = advance(pool, resident[i], pool->interleaved ? 1 : ROTATION_STEPS, true);
                 if (state == SMK_BLOCK_RUNNING) {
                     break;
                 }
@@ -361,22 +370,25 @@ static void rotate(worker_pool *pool, smk_block **resident, bool *busy, uint64_t
 }
 
 /* Runs the blocks in order on one host thread. A block usually runs to its end before the next one starts. One that
- * runs for long may wait for later blocks, so the next one starts and resident blocks take turns. Those of a
- * cooperative launch are all resident from the start, and their turns are short, since they wait for each other. */
+ * runs for long may wait for later blocks, so the next one starts and resident blocks take turns. Where all of them
+ * wait, as many as a GPU may hold begin. Those of a cooperative launch are all resident from the start. Blocks that wait
+ * for each other have short turns. */
 static void run_ordered(worker_pool *pool)
 {
     const bool cooperative = pool->run->launch->cooperative;
-    pool->resident_max = cooperative ? (unsigned)pool->blocks : RESIDENT_MAX;
-    smk_block **resident = smk_heap_allocate(pool->resident_max, sizeof(smk_block *));
-    bool *busy = smk_heap_allocate(pool->resident_max, sizeof *busy);
+    pool->interleaved = cooperative;
+    pool->resident_most = cooperative || pool->blocks < RESIDENT_MOST ? (unsigned)pool->blocks : RESIDENT_MOST;
+    pool->resident_max = cooperative || pool->resident_most < RESIDENT_FIRST ? pool->resident_most : RESIDENT_FIRST;
+    smk_block **resident = smk_heap_allocate(pool->resident_most, sizeof(smk_block *));
+    bool *busy = smk_heap_allocate(pool->resident_most, sizeof *busy);
     if (resident == NULL || busy == NULL) {
         smk_error error;
-        (void)smk_status_fail(&error, SMK_MEMORY, "no memory for %u blocks at once", pool->resident_max);
+        (void)smk_status_fail(&error, SMK_MEMORY, "no memory for %u blocks at once", pool->resident_most);
         record(pool, UINT64_MAX - 1, &error);
     } else {
-        rotate(pool, resident, busy, cooperative ? 1 : ROTATION_STEPS);
+        rotate(pool, resident, busy);
     }
-    for (unsigned i = 0; i < pool->resident_max && resident != NULL; i++) {
+    for (unsigned i = 0; i < pool->resident_most && resident != NULL; i++) {
         close_block(pool, resident[i]);
     }
     smk_heap_free((void *)resident);

@@ -23,6 +23,7 @@ struct smk_constant_rows {
     uint32_t special[SMK_SPECIAL_COUNT];  /* offset + 1 */
     uint32_t special_count;
     uint32_t scratch[4][SCRATCH_MAX]; /* offset + 1 */
+    uint32_t stack;                   /* offset + 1 */
     bool failed;
 };
 
@@ -203,6 +204,19 @@ uint32_t smk_constant_rows_scratch(smk_constant_rows *constant_rows, unsigned bi
         *known = offset + 1;
     }
     return constant_rows->start + *known - 1;
+}
+
+bool smk_constant_rows_has_stack(const smk_constant_rows *constant_rows)
+{
+    return constant_rows->stack != 0;
+}
+
+uint32_t smk_constant_rows_stack(smk_constant_rows *constant_rows)
+{
+    if (constant_rows->stack == 0) {
+        constant_rows->stack = add_row(constant_rows, 32) + 1;
+    }
+    return constant_rows->start + constant_rows->stack - 1;
 }
 
 bool smk_constant_rows_finish(smk_constant_rows *constant_rows, smk_arena *arena, smk_code *code)

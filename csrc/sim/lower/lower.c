@@ -444,10 +444,32 @@ static bool lower_body(smk_lowering *lowering)
     return smk_lower_emit_always(lowering, smk_control_end) != NULL;
 }
 
+/* The rows that each call clears: registers that may be read before they are written, and the tops of stacks. */
+static bool keep_cleared(smk_lowering *lowering)
+{
+    const uint32_t count = lowering->rows.cleared_count;
+    smk_row_range *cleared = lowering->rows.cleared;
+    lowering->code->cleared_count = count;
+    if (smk_constant_rows_has_stack(lowering->constant_rows)) {
+        cleared = smk_arena_allocate(lowering->arena, (size_t)count + 1, sizeof *cleared);
+        if (cleared == NULL) {
+            return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
+        }
+        memcpy(cleared, lowering->rows.cleared, count * sizeof *cleared);
+        cleared[lowering->code->cleared_count++] = (smk_row_range){smk_constant_rows_stack(lowering->constant_rows),
+                                                                   SMK_WARP_SIZE * (uint32_t)sizeof(uint32_t)};
+    }
+    lowering->code->cleared = cleared;
+    return true;
+}
+
 /* Moves the finished operations to the image's arena. */
 static bool keep_operations(smk_lowering *lowering)
 {
     unsigned char *room = smk_arena_allocate(lowering->arena, (size_t)lowering->count + 1, sizeof *lowering->operation);
+    if (room != NULL && !keep_cleared(lowering)) {
+        return false;
+    }
     if (room == NULL || !smk_constant_rows_finish(lowering->constant_rows, lowering->arena, lowering->code)) {
         return smk_lower_fail(lowering, SMK_MEMORY, "no memory for %u operations", lowering->count);
     }
@@ -455,8 +477,6 @@ static bool keep_operations(smk_lowering *lowering)
     lowering->code->operation = (smk_operation *)(void *)(room + (odd == 0 ? 0 : OPERATION_ALIGNMENT - odd));
     memcpy(lowering->code->operation, lowering->operation, lowering->count * sizeof *lowering->operation);
     lowering->code->operation_count = lowering->count;
-    lowering->code->cleared = lowering->rows.cleared;
-    lowering->code->cleared_count = lowering->rows.cleared_count;
     return smk_lower_link(lowering);
 }
 

@@ -8,7 +8,7 @@
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 
-enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16, ALIGNMENT_MAX = 4096, NARROW_BYTES_MAX = 16 };
+enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16, ALIGNMENT_MAX = 4096, NARROW_BYTES_MAX = 16, GROUPS_MAX = 63 };
 
 /* The address of an instruction: a row, and an offset. */
 typedef struct address {
@@ -334,7 +334,8 @@ static bool lower_async(smk_lowering *lowering)
     }
     smk_operation *op = smk_lower_emit(lowering, run);
     if (op != NULL && run == smk_cp_async_wait_group) {
-        op->u.immediate = instruction->operands[0].bits;
+        const uint32_t groups = (uint32_t)instruction->operands[0].bits; /* ptxas takes any constant, and cuts it so */
+        op->u.immediate = groups < GROUPS_MAX ? groups : GROUPS_MAX;
     }
     return op != NULL;
 }
@@ -383,6 +384,7 @@ static bool lower_stack(smk_lowering *lowering)
     }
     op->d = d;
     op->a = a;
+    op->b = smk_constant_rows_stack(lowering->constant_rows);
     op->count = bits;
     op->u.immediate = alignment;
     return true;

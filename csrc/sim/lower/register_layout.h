@@ -37,6 +37,10 @@ uint32_t smk_constant_rows_value(smk_constant_rows *constant_rows, unsigned bits
 uint32_t smk_constant_rows_special(smk_constant_rows *constant_rows, smk_special special);
 uint32_t smk_constant_rows_scratch(smk_constant_rows *constant_rows, unsigned bits, unsigned index);
 
+/* A row of 32 bits that nothing else uses, and that each call of the function clears: the tops of the lanes' stacks. */
+uint32_t smk_constant_rows_stack(smk_constant_rows *constant_rows);
+bool smk_constant_rows_has_stack(const smk_constant_rows *constant_rows);
+
 /* Moves the rows to `code`. False: there was no memory, now or in an earlier call. */
 bool smk_constant_rows_finish(smk_constant_rows *constant_rows, smk_arena *arena, smk_code *code);
 

@@ -78,13 +78,35 @@ def test_a_lock_among_the_lanes_of_a_warp(text, block):
     assert f"{-(-block // 32)} of its warps" in str(error)
 
 
-@pytest.mark.parametrize("grid", [1, 3, 20])
+@pytest.mark.parametrize("grid", [1, 3, 1028])
 def test_a_lock_in_every_block(grid):
     with pytest.raises(smemkit.DeadlockError, match="read the same") as caught:
         launch(LOCK, word(1), grid=grid, block=1, max_steps=SOON, independent=False)
-    assert ("4 of the blocks" in str(caught.value)) == (grid == 20)
+    assert ("; 4 of the blocks" in str(caught.value)) == (grid == 1028)
     with pytest.raises(smemkit.DeadlockError):
-        launch(SHARED, grid=grid, max_steps=SOON, independent=False)
+        launch(SHARED, grid=min(grid, 20), max_steps=SOON, independent=False)
+
+
+ALL_BLOCKS = build(
+    """
+    ld.param.u64 %rd1, [word];
+    mov.u32 %r2, %nctaid.x;
+    atom.global.add.u32 %r1, [%rd1], 1;
+again:
+    ld.volatile.global.u32 %r1, [%rd1];
+    setp.lt.u32 %p1, %r1, %r2;
+    @%p1 bra again;
+    atom.global.add.u32 %r1, [%rd1+4], %r1;""",
+    ".param .u64 word",
+)
+
+
+@pytest.mark.parametrize("grid", [16, 17, 132])
+def test_blocks_that_wait_for_all_blocks(grid):
+    """A barrier of the grid without a cooperative launch: a GPU that holds all of them gets by."""
+    words = np.zeros(2, np.uint32)
+    launch(ALL_BLOCKS, words, grid=grid, block=1, max_steps=SOON)
+    assert words.tolist() == [grid, grid * grid]
 
 
 def test_warps_at_a_barrier_are_told():

@@ -98,6 +98,93 @@ def test_what_is_restored_is_free_again():
         run(LOOP.replace("SAVE", "").replace("RESTORE", ""))
 
 
+@pytest.mark.parametrize("independent", [False, True])
+def test_lanes_have_tops_of_their_own(independent):
+    """A path of some lanes takes memory and gives it back a thousand times."""
+    body = LOOP.replace("SAVE", "stacksave.u64 %rd3;").replace("RESTORE", "stackrestore.u64 %rd3;")
+    first = "setp.lt.u32 %p2, %r1, 5;\n@%p2 bra DONE;"
+    got = run(first + body + "DONE:", independent=independent)
+    assert got.tolist() == [0] * 5 + [1] * 27
+
+
+PATHS = """
+    stacksave.u64 %rd3;
+    setp.lt.u32 %p1, %r1, 8;
+    @%p1 bra SHORT;
+    alloca.u64 %rd4, 256;
+    bra JOINED;
+SHORT:
+    alloca.u64 %rd4, 64;
+JOINED:
+    stacksave.u64 %rd5;
+    st.local.u32 [%rd4], %r1;
+    alloca.u64 %rd6, 32;
+    st.local.u64 [%rd6], -1;
+    stacksave.u64 %rd7;
+    ld.local.u32 %r2, [%rd4];
+    sub.u64 %rd8, %rd5, %rd3;
+    sub.u64 %rd9, %rd7, %rd5;
+    mad.wide.u32 %rd8, %r2, 65536, %rd8;
+    shl.b64 %rd9, %rd9, 40;
+    add.u64 %rd8, %rd8, %rd9;
+    @!%p1 bra KEPT;
+    stackrestore.u64 %rd3;
+KEPT:
+    stacksave.u64 %rd5;
+    sub.u64 %rd5, %rd7, %rd5;
+    shl.b64 %rd5, %rd5, 48;
+    add.u64 %rd8, %rd8, %rd5;
+    st.global.u64 [%rd1], %rd8;"""
+
+
+def test_paths_take_what_they_ask_for():
+    """64 or 256 bytes by path, then 32; a stack of 96 bytes is given back. So on an H200."""
+    taken = [64 if lane < 8 else 256 for lane in range(32)]
+    expected = [
+        (0 if lane >= 8 else 96) << 48 | 32 << 40 | lane << 16 | size
+        for lane, size in enumerate(taken)
+    ]
+    assert run(PATHS).tolist() == expected
+
+
+SOME = "setp.lt.u32 %p1, %r1, 8;\n@%p1 bra A;\n"
+TOPS = {
+    "small": ("alloca.u64 %rd4, 1; ! alloca.u64 %rd4, 9; ! alloca.u64 %rd4, 17; !", [8, 24, 48]),
+    "nothing": ("alloca.u64 %rd4, 0; ! alloca.u64 %rd4, 8; !", [0, 8]),
+    "by lane": (
+        "mul.lo.u32 %r2, %r1, 12; cvt.u64.u32 %rd4, %r2; alloca.u64 %rd4, %rd4; !",
+        [lambda lane: (12 * lane + 7) // 8 * 8],
+    ),
+    "one path": (
+        f"{SOME} alloca.u64 %rd4, 64; A: ! alloca.u64 %rd4, 32; !",
+        [lambda lane: 0 if lane < 8 else 64, lambda lane: 32 if lane < 8 else 96],
+    ),
+    "restored on one path": (
+        f"alloca.u64 %rd4, 64; {SOME} stackrestore.u64 %rd3; alloca.u64 %rd4, 16; bra B;\n"
+        "A: alloca.u64 %rd4, 128;\nB: !",
+        [lambda lane: 192 if lane < 8 else 16],
+    ),
+    "loop": (
+        "mov.u32 %r3, 0; and.b32 %r4, %r1, 3;\nL: alloca.u64 %rd4, 32; add.u32 %r3, %r3, 1;"
+        "setp.le.u32 %p2, %r3, %r4;\n@%p2 bra L; !",
+        [lambda lane: 32 * (lane % 4 + 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOPS)
+def test_how_far_the_stack_reaches(name):
+    """Distances that an H200 has too, whose stack grows down."""
+    body, wanted = TOPS[name]
+    for shift in range(len(wanted)):
+        take = f"stacksave.u64 %rd5; sub.u64 %rd5, %rd5, %rd3; shl.b64 %rd5, %rd5, {16 * shift};"
+        body = body.replace("!", f"{take} add.u64 %rd6, %rd6, %rd5;", 1)
+    got = run(f"stacksave.u64 %rd3; mov.u64 %rd6, 0;\n{body}\nst.global.u64 [%rd1], %rd6;")
+    for lane, value in enumerate(got.tolist()):
+        reaches = [value >> 16 * i & 0xFFFF for i in range(len(wanted))]
+        assert reaches == [each(lane) if callable(each) else each for each in wanted]
+
+
 CALLEE = """
 .func take(.param .b64 bytes)
 {
