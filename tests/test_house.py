@@ -442,6 +442,7 @@ def test_gemm_exhibits_round_once_a_step():
         "unstaged",
         "vector",
         "fma",
+        "lean",
         "split_k",
         "stream_k",
         "tensor",

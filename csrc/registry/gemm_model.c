@@ -12,6 +12,9 @@
  * lengths are multiples of SHORT_STEP. Rows of what is staged are longer by SHORT_PAD elements (gemm/fma.cu). */
 enum { SHORT_MOST = 128, SHORT_WHOLE = 80, SHORT_STEP = 4, SHORT_PAD = 4 };
 
+/* So many rows of c make it worth while to take every fourth of them: a block's (gemm/unstaged.cu). */
+enum { APART_ROWS = 64 };
+
 /* How many times their bytes the writes of c take, where its rows have an even length and where an odd one; the latter of
  * float64. */
 #define WRITTEN_ONCE                                                                                                   \
@@ -26,36 +29,63 @@ enum { SHORT_MOST = 128, SHORT_WHOLE = 80, SHORT_STEP = 4, SHORT_PAD = 4 };
 static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
                       odd_b)                                                                                           \
-    {#variant, part, 4,     128,   rows, columns, depth, shared_bytes, resident, start,        alone,                  \
-     busy,     end,  odd_a, odd_b, 0.0,  1.0,     0.0,   0.0,          false,    WRITTEN_ONCE, false},
+    {#variant, part, 4,     128,   rows, columns, depth, shared_bytes, resident,     start,        alone,              \
+     busy,     end,  odd_a, odd_b, 0.0,  1.0,     0.0,   0.0,          SMK_GEMM_ANY, WRITTEN_ONCE, false},
 #define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
                              end, odd_a, odd_b, turned, reads, last, each)                                             \
     {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,          start, alone, busy,      \
-     end,      odd_a, odd_b, turned,  reads, last,    each,  false,        WRITTEN_AS_DOUBLE, false},
+     end,      odd_a, odd_b, turned,  reads, last,    each,  SMK_GEMM_ANY, WRITTEN_AS_DOUBLE, false},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
-    {"fma", part, 4,     threads, rows, columns,   depth, shared_bytes, resident, start,        alone,                 \
-     busy,  end,  odd_a, odd_b,   0.0,  FMA_READS, last,  each,         false,    WRITTEN_ONCE, false},
+    {"fma", part, 4,     threads, rows, columns,   depth, shared_bytes, resident,     start,        alone,             \
+     busy,  end,  odd_a, odd_b,   0.0,  FMA_READS, last,  each,         SMK_GEMM_ANY, WRITTEN_ONCE, false},
+#define SMK_GEMM_LEAN_TILE(part, rows, columns, depth, threads, shared_bytes, resident, kind, start, alone, busy, end, \
+                           odd_b, reads, last, each, writes, odd_writes)                                               \
+    {"lean",                                                                                                           \
+     part,                                                                                                             \
+     4,                                                                                                                \
+     threads,                                                                                                          \
+     rows,                                                                                                             \
+     columns,                                                                                                          \
+     depth,                                                                                                            \
+     shared_bytes,                                                                                                     \
+     resident,                                                                                                         \
+     start,                                                                                                            \
+     alone,                                                                                                            \
+     busy,                                                                                                             \
+     end,                                                                                                              \
+     0.0,                                                                                                              \
+     odd_b,                                                                                                            \
+     0.0,                                                                                                              \
+     reads,                                                                                                            \
+     last,                                                                                                             \
+     each,                                                                                                             \
+     SMK_GEMM_##kind,                                                                                                  \
+     {writes, odd_writes},                                                                                             \
+     false},
 #define SMK_GEMM_SHORT_TILE(part, rows, columns, threads, resident, start, alone, busy, end)                           \
-    {"fma", part, 4,   threads, rows, columns, SHORT_STEP, 0,   resident, start,        alone,                         \
-     busy,  end,  0.0, 0.0,     0.0,  1.0,     0.0,        0.0, true,     WRITTEN_ONCE, false},
+    {"fma", part, 4,   threads, rows, columns, SHORT_STEP, 0,   resident,       start,        alone,                   \
+     busy,  end,  0.0, 0.0,     0.0,  1.0,     0.0,        0.0, SMK_GEMM_SHORT, WRITTEN_ONCE, false},
 #define SMK_GEMM_ONCE_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end,       \
                            odd_a, odd_b, writes, odd_writes)                                                           \
-    {"direct", part,  4,   threads, rows, columns, depth, shared_bytes,         resident, start, alone, busy, end,     \
-     odd_a,    odd_b, 0.0, 1.0,     0.0,  0.0,     false, {writes, odd_writes}, false},
+    {"direct",     part,     4,     threads, rows, columns,      depth,                                                \
+     shared_bytes, resident, start, alone,   busy, end,          odd_a,                                                \
+     odd_b,        0.0,      1.0,   0.0,     0.0,  SMK_GEMM_ANY, {writes, odd_writes},                                 \
+     false},
 #define SMK_GEMM_UNSTAGED_TILE(part, rows, columns, depth, threads, resident, start, alone, busy, end, writes,         \
                                odd_writes)                                                                             \
-    {"unstaged", part,     8,     threads, rows, columns, depth,                                                       \
-     0,          resident, start, alone,   busy, end,     0.0,                                                         \
-     0.0,        0.0,      1.0,   0.0,     0.0,  false,   {writes, odd_writes},                                        \
+    {"unstaged", part,     8,     threads, rows, columns,      depth,                                                  \
+     0,          resident, start, alone,   busy, end,          0.0,                                                    \
+     0.0,        0.0,      1.0,   0.0,     0.0,  SMK_GEMM_ANY, {writes, odd_writes},                                   \
      false},
 #define SMK_GEMM_EARLY_TILE(part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end)               \
-    {"overlapped", part, 4,   256, rows, columns, depth, shared_bytes, resident, start,        alone,                  \
-     busy,         end,  0.0, 0.0, 0.0,  1.0,     0.0,   0.0,          false,    WRITTEN_ONCE, true},
+    {"overlapped", part, 4,   256, rows, columns, depth, shared_bytes, resident,     start,        alone,              \
+     busy,         end,  0.0, 0.0, 0.0,  1.0,     0.0,   0.0,          SMK_GEMM_ANY, WRITTEN_ONCE, true},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
 #undef SMK_GEMM_FMA_TILE
+#undef SMK_GEMM_LEAN_TILE
 #undef SMK_GEMM_SHORT_TILE
 #undef SMK_GEMM_ONCE_TILE
 #undef SMK_GEMM_UNSTAGED_TILE
@@ -78,8 +108,8 @@ static const double EARLY_ADD_START = 1.2, EARLY_ADD_PACE = 5.0e6;
 /* How many times as long steps of these tiles take where each number is rounded as it is read. */
 static const double ROUNDED = 1.4;
 
-/* What a launch that adds takes longer for float64. */
-static const double DOUBLE_ADD = 0.6;
+/* What a launch that adds takes longer behind tiles than alone: for float32, and for float64. */
+static const double SINGLE_ADD = 1.6, DOUBLE_ADD = 1.4;
 
 /* For the kernels that have no rows in gemm_tiles.def: a launch, and a step of 1 along k, in microseconds; the products
  * a microsecond of a kernel of speed 1 (variants.def), on an H200; and how many times their bytes the writes of c take. */
@@ -91,6 +121,15 @@ static const double DOUBLES = 0.42;
 /* So many parts of k are tried at most, none shorter than PART_LEAST, and no more blocks than BLOCKS_MOST for each
  * multiprocessor. */
 enum { PARTS_MOST = 256, PART_LEAST = 32, BLOCKS_MOST = 8 };
+
+/* Tiles for few rows are measured with so many of them side by side at most, and win where L2 holds b: what lies beyond
+ * it a stripe of gemm/vector reads in larger pieces. */
+enum { ROWS_MOST = 4, ROWS_BYTES_MOST = 1 << 25 };
+
+/* How many times as long the operands' bytes take of tiles that stage nothing: a warp comes back for the sectors beside
+ * those that it has read, and where rows are longer than this other rows have taken their place in the caches. */
+static const double SECTORS_AGAIN = 3.5;
+enum { UNSTAGED_MOST = 256 };
 
 double smk_gemm_model_bytes(const smk_request *request, double bytes)
 {
@@ -164,20 +203,24 @@ smk_gemm_stage smk_gemm_model_stage(const smk_request *request, const smk_gemm_t
     return (smk_gemm_stage){depth, (size_t)elements * sizeof(float)};
 }
 
-static size_t count_shared_bytes(const smk_request *request, const smk_gemm_tile *tile)
+size_t smk_gemm_model_shared(const smk_request *request, const smk_gemm_tile *tile, int64_t part_k)
 {
-    return tile->is_short ? smk_gemm_model_stage(request, tile).shared_bytes : tile->shared_bytes;
+    const size_t all_a = tile->kind == SMK_GEMM_ROWS ? (size_t)(part_k * tile->rows) * sizeof(float) : 0;
+    return tile->kind == SMK_GEMM_SHORT ? smk_gemm_model_stage(request, tile).shared_bytes
+           : all_a > tile->shared_bytes ? all_a
+                                        : tile->shared_bytes;
 }
 
 /* Blocks of a multiprocessor at a time: cards with less shared memory than an H200 have room for fewer, and so have all
  * for those that stage much of a short k. */
-static int64_t count_resident(const smk_request *request, const smk_gemm_tile *tile)
+static int64_t count_resident(const smk_request *request, const smk_gemm_tile *tile, int64_t part_k)
 {
     enum { RESERVED = 1024 }; /* bytes that the driver takes of each block, and that a block alone cannot have */
     const size_t bytes = request->machine->shared_bytes_max;
-    const size_t room =
-        (bytes < SIZE_MAX - RESERVED ? bytes + RESERVED : bytes) / (count_shared_bytes(request, tile) + RESERVED);
-    const bool is_less = (request->machine->slowdown != NULL || tile->is_short) && (int64_t)room < tile->resident;
+    const size_t room = (bytes < SIZE_MAX - RESERVED ? bytes + RESERVED : bytes) /
+                        (smk_gemm_model_shared(request, tile, part_k) + RESERVED);
+    const bool varies = tile->kind == SMK_GEMM_SHORT || tile->kind == SMK_GEMM_ROWS;
+    const bool is_less = (request->machine->slowdown != NULL || varies) && (int64_t)room < tile->resident;
     return !is_less ? tile->resident : room > 1 ? (int64_t)room : 1;
 }
 
@@ -186,6 +229,14 @@ static bool is_along(const smk_request *request)
 {
     const smk_gemm_strides s = smk_plan_gemm_strides(request);
     return s.a_col == 1 && s.b_col == 1 && request->dimensions[SMK_GEMM_K] > 0;
+}
+
+/* Whether rows of b are made of four neighbours at multiples of 16 bytes, and rows of c have as many of them. */
+static bool is_wide(const smk_request *request)
+{
+    const smk_gemm_strides s = smk_plan_gemm_strides(request);
+    return (request->dimensions[SMK_GEMM_N] | s.b_row | s.b_stack) % 4 == 0 &&
+           smk_plan_layout(request, SMK_GEMM_B).is_aligned != 0;
 }
 
 /* What a step takes longer, as a part of it, by how an operand lies. */
@@ -197,8 +248,9 @@ static double count_odd(const smk_gemm_tile *tile, double odd, int64_t stride, i
     return stride_along != 1 ? tile->turned : stride % 2 != 0 ? odd : 0.0;
 }
 
-/* Whether the last block of a tile adds the sums of its parts: those of float64 only where they are few, and kept cleared. */
-static bool is_joined(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts)
+/* Whether the last block of a tile can add the sums of its parts: those of float64 only where they are few, and kept
+ * cleared. */
+static bool may_join(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts)
 {
     const int64_t *d = request->dimensions;
     const double blocks = ceil((double)d[SMK_GEMM_M] / (double)tile->rows) *
@@ -210,11 +262,12 @@ static bool is_joined(const smk_request *request, const smk_gemm_tile *tile, smk
 
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
  * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes.
- * `slowdown` is that of the variant on the machine. */
-static double predict(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts, double slowdown)
+ * `slowdown` is that of the variant on the machine. `joins`: the last block of a tile adds the sums of its parts. */
+static double predict(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts, double slowdown,
+                      bool joins)
 {
     const int64_t *d = request->dimensions, m = d[SMK_GEMM_M], k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];
-    const double count = count_multiprocessors(request), resident = (double)count_resident(request, tile);
+    const double count = count_multiprocessors(request), resident = (double)count_resident(request, tile, parts.part_k);
     const double blocks = ceil((double)m / (double)tile->rows) * ceil((double)n / (double)tile->columns) *
                           (double)parts.count * (double)smk_plan_stack(request);
     const double each = blocks / count, rounds = ceil(each / resident);
@@ -226,14 +279,16 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double alone = slowdown * steps * tile->alone * (1.0 + odd) * rounds;
     const double busy = slowdown * steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
     const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
+    const bool is_again = tile->shared_bytes == 0 && tile->kind != SMK_GEMM_SHORT && k > UNSTAGED_MOST;
     const double read = smk_gemm_model_repeated(request, smk_gemm_model_read(request),
-                                                tile->bytes < sizeof(double) || odd > 0 ? tile->reads : 1.0);
+                                                is_again                                  ? SECTORS_AGAIN
+                                                : tile->bytes < sizeof(double) || odd > 0 ? tile->reads
+                                                                                          : 1.0);
     const double slower = alone > busy ? alone : busy;
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
     const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
-    const bool joins = is_joined(request, tile, parts);
     const double writes = is_double && is_cut ? 1.0 : tile->writes[n % 2];
     const double add = joins                ? tile->last + slowdown * all * tile->each * tiles_each + clear
                        : tile->begins_early ? predict_add(request, parts.count, EARLY_ADD_START, EARLY_ADD_PACE)
@@ -241,23 +296,46 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     return tile->start + (slower > read ? slower : read) +
            slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
            smk_gemm_model_repeated(request, item * elements, writes) + add +
-           (is_double && is_cut && !joins ? DOUBLE_ADD : 0.0);
+           (!is_cut || joins || tile->begins_early ? 0.0
+            : is_double                            ? DOUBLE_ADD
+                                                   : SINGLE_ADD);
 }
 
 static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step,
                       double slowdown, smk_gemm_choice *best)
 {
     const smk_gemm_parts parts = smk_plan_gemm_cut(request, 1, wanted, PART_LEAST, step > 0 ? step : tile->depth);
-    const double time_us = predict(request, tile, parts, slowdown);
-    if (best->tile == NULL || time_us < best->time_us) {
-        *best = (smk_gemm_choice){tile, parts, is_joined(request, tile, parts), time_us};
+    if (smk_gemm_model_shared(request, tile, parts.part_k) > request->machine->shared_bytes_max) {
+        return;
+    }
+    const bool can_join = may_join(request, tile, parts), can_add = tile->bytes == sizeof(double) || !can_join;
+    for (int joins = 0; joins <= 1; joins++) {
+        const double time_us = predict(request, tile, parts, slowdown, joins);
+        if ((joins ? can_join : can_add) && (best->tile == NULL || time_us < best->time_us)) {
+            *best = (smk_gemm_choice){tile, parts, joins, time_us};
+        }
     }
 }
 
-/* Whether another tile of the same shape, without the branches of all layouts, takes operands whose rows lie side by side. */
-static bool is_for_turned(const smk_gemm_tile *tile)
+bool smk_gemm_model_is_apart(const smk_gemm_tile *tile)
 {
-    return tile->part != NULL && strncmp(tile->part, "turned", strlen("turned")) == 0;
+    return tile->part != NULL && strncmp(tile->part, "apart", strlen("apart")) == 0;
+}
+
+/* Tiles of unstaged whose warps take rows apart stand for many rows that end inside a sector, and others for all else. */
+static bool fits_rows(const smk_request *request, const smk_gemm_tile *tile)
+{
+    const int64_t *d = request->dimensions;
+    return strcmp(tile->variant, "unstaged") != 0 ||
+           smk_gemm_model_is_apart(tile) == (d[SMK_GEMM_M] >= APART_ROWS && d[SMK_GEMM_N] % SMK_GEMM_SECTOR != 0);
+}
+
+/* Whether the rows of a are few for a tile, and b is small. */
+static bool is_few(const smk_request *request, const smk_gemm_tile *tile)
+{
+    const int64_t *d = request->dimensions;
+    return d[SMK_GEMM_M] <= ROWS_MOST * tile->rows && 2 * d[SMK_GEMM_M] > tile->rows &&
+           (double)d[SMK_GEMM_K] * (double)d[SMK_GEMM_N] * (double)tile->bytes <= ROWS_BYTES_MOST;
 }
 
 /* Whether a tile may be taken: of the variant, and raw or not; it stands for so many blocks without parts of k. */
@@ -270,9 +348,10 @@ static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is
            (tile->part != NULL && strcmp(tile->part, "raw") == 0) == is_raw &&
            !__builtin_mul_overflow(down, across, blocks) &&
            !__builtin_mul_overflow(*blocks, smk_plan_stack(request), blocks) && *blocks <= INT32_MAX &&
-           (!tile->is_short || d[SMK_GEMM_K] <= SHORT_MOST) &&
-           count_shared_bytes(request, tile) <= request->machine->shared_bytes_max &&
-           (tile->turned >= 0 || is_along(request)) && (!is_for_turned(tile) || !is_along(request));
+           (tile->kind != SMK_GEMM_SHORT || d[SMK_GEMM_K] <= SHORT_MOST) &&
+           ((tile->turned >= 0 && tile->kind < SMK_GEMM_ALONG) || is_along(request)) &&
+           (tile->kind != SMK_GEMM_WIDE || is_wide(request)) &&
+           (tile->kind != SMK_GEMM_ROWS || is_few(request, tile)) && fits_rows(request, tile);
 }
 
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)

@@ -4,6 +4,15 @@
 
 #include "registry/plan_gemm.h"
 
+/* What a tile asks of the call, or takes for it. */
+typedef enum smk_gemm_kind {
+    SMK_GEMM_ANY,   /* nothing; `turned` below may want operands whose rows lie side by side */
+    SMK_GEMM_SHORT, /* k is staged in one step, or in two: shared_bytes is 0, and smk_gemm_model_stage says how */
+    SMK_GEMM_ALONG, /* rows of both operands lie side by side */
+    SMK_GEMM_WIDE,  /* and four neighbours of a row of b at a multiple of 16 bytes */
+    SMK_GEMM_ROWS   /* as ALONG; for few rows: a block stages all its k of a */
+} smk_gemm_kind;
+
 /* A row of gemm_tiles.def. */
 typedef struct smk_gemm_tile {
     const char *variant, *part;
@@ -16,18 +25,28 @@ typedef struct smk_gemm_tile {
     double odd_a, odd_b, turned; /* turned: -1 where it takes only operands whose rows lie side by side */
     double reads;
     double last, each; /* last: 0 where a launch adds the sums of parts */
-    bool is_short;     /* k is staged in one step, or in two: smk_gemm_model_stage says how */
+    smk_gemm_kind kind;
     double writes[2];  /* of rows of c of an even length, and of an odd one */
     bool begins_early; /* so do its launches */
 } smk_gemm_tile;
 
-/* What a block of a tile with is_short stages at once: so many k, a multiple of 4. */
+/* What a block of a tile for a short k stages at once: so many k, a multiple of 4. */
 typedef struct smk_gemm_stage {
     int64_t depth;
     size_t shared_bytes;
 } smk_gemm_stage;
 
 smk_gemm_stage smk_gemm_model_stage(const smk_request *request, const smk_gemm_tile *tile);
+
+/* Elements of float64 of a sector of 32 bytes. */
+enum { SMK_GEMM_SECTOR = 4 };
+
+/* Whether a warp of the tile takes every fourth row of c, and columns from where a sector begins: a block may begin left
+ * of c by all but one of its elements (gemm/unstaged.cu). */
+bool smk_gemm_model_is_apart(const smk_gemm_tile *tile);
+
+/* Dynamic shared memory of a block that has so many k. */
+size_t smk_gemm_model_shared(const smk_request *request, const smk_gemm_tile *tile, int64_t part_k);
 
 /* What a plan of tiles takes. */
 typedef struct smk_gemm_choice {

@@ -49,12 +49,12 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
 
 /* Times of the two kernels, in microseconds on an H200: of a launch; of so many steps along k where all blocks fit, that
  * is how many are on their way at a time, and of each that is left over, 0 where these go together; of a read of a warp,
- * of which it makes `reads` a step; how many times their bytes the writes take; and of a step along k of a block whose
- * products take longer than all else, 0 where they do not. */
+ * of which it makes `reads` a step; how many times their bytes the writes take; and, where the products of a block may take
+ * longer than all else, of a step of theirs along k and of what a block does beside. */
 typedef struct short_times {
     double start, steps, left_over;
     int64_t unrolled;
-    double read, reads, writes, products;
+    double read, reads, writes, products, block;
 } short_times;
 
 enum { BLOCK_WARPS = SHORT_THREADS / SMK_WARP_SIZE };
@@ -73,17 +73,17 @@ static double predict_short(const smk_request *request, const short_times *times
     const double steps = slowdown * ((double)whole * times->steps + rest);
     const double reads = slowdown * blocks * BLOCK_WARPS * k * times->reads / count * times->read;
     const double moved = (steps > reads ? steps : reads) + bytes;
-    const double products = slowdown * ceil(blocks / count) * k * times->products;
+    const double products = slowdown * ceil(blocks / count) * (k * times->products + times->block);
     return times->start + (moved > products ? moved : products);
 }
 
 /* (a, b, c, m, k, n, strides, stack): a thread an element where that is predicted to take less time. */
 smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    static const short_times tiled_times = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09, 0.0};
-    static const short_times tiled_doubles = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09, 0.23};
-    static const short_times flat_times = {2.15, 0.34, 0.0, 8, 0.90e-3, 2.0, 6.3, 0.0};
-    static const short_times flat_doubles = {2.00, 0.49, 0.17, 8, 0.88e-3, 2.0, 3.9, 0.0};
+    static const short_times tiled_times = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09, 0.0, 0.0};
+    static const short_times tiled_doubles = {2.72, 0.58, 0.0, 4, 1.18e-3, 12.0, 1.09, 0.23, 0.9};
+    static const short_times flat_times = {2.15, 0.34, 0.0, 8, 0.90e-3, 2.0, 6.3, 0.0, 0.0};
+    static const short_times flat_doubles = {2.00, 0.49, 0.17, 8, 0.88e-3, 2.0, 3.9, 0.0, 0.0};
     const int64_t m = request->dimensions[SMK_GEMM_M], n = request->dimensions[SMK_GEMM_N];
     smk_plan made = {.step_count = 0};
     int64_t elements = 0, tiled = 0;

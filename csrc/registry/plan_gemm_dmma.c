@@ -5,10 +5,6 @@
 /* As in gemm/dmma.cu. */
 enum { ADD_THREADS = 128, PART_STEP = 16 };
 
-/* As in gemm/unstaged.cu: elements of a sector of 32 bytes; and how many rows of c make it worth while that a warp takes
- * every fourth of them, so that all begin alike: warps of 16 take 64 by fours. */
-enum { SECTOR = 4, APART_ROWS = 64 };
-
 /* How many times as long as an H200 others take for a step, where the model knows no slowdown of theirs: GPUs that are not
  * made for float64 have a small part of its units, for mma too. */
 static double slow_down(const smk_request *request)
@@ -79,10 +75,9 @@ smk_status smk_plan_gemm_unstaged(const smk_request *request, smk_plan *plan, sm
         return status;
     }
     const smk_gemm_tile *tile = choice.tile;
-    const bool apart = d[SMK_GEMM_M] >= APART_ROWS && d[SMK_GEMM_N] % SECTOR != 0;
-    const int64_t down = apart ? smk_plan_divide_up(d[SMK_GEMM_M], APART_ROWS) * (APART_ROWS / tile->rows)
-                               : smk_plan_divide_up(d[SMK_GEMM_M], tile->rows);
-    const int64_t across = smk_plan_divide_up(d[SMK_GEMM_N] + (apart ? SECTOR - 1 : 0), tile->columns);
+    const int64_t before = smk_gemm_model_is_apart(tile) ? SMK_GEMM_SECTOR - 1 : 0;
+    const int64_t down = smk_plan_divide_up(d[SMK_GEMM_M], tile->rows);
+    const int64_t across = smk_plan_divide_up(d[SMK_GEMM_N] + before, tile->columns);
     smk_step *step = &made.step[made.step_count++];
     step->part = tile->part;
     step->grid.x = (uint32_t)(down * across);

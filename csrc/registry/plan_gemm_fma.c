@@ -1,4 +1,4 @@
-/* The plan of gemm/fma: one launch, whose tile and parts of k the model chooses. */
+/* The plan of gemm/fma and gemm/lean: one launch, whose tile and parts of k the model chooses. */
 #include "registry/gemm_model.h"
 
 /* (a, b, c, m, k, n, strides, staged k, stack): k is short. */
@@ -40,7 +40,7 @@ smk_status smk_plan_gemm_fma(const smk_request *request, smk_plan *plan, smk_err
     if (status != SMK_OK) {
         return status;
     }
-    if (choice.tile->is_short) {
+    if (choice.tile->kind == SMK_GEMM_SHORT) {
         return plan_short(request, &choice, plan, error);
     }
     const int64_t parts = choice.parts.count, tile_elements = choice.tile->rows * choice.tile->columns;
@@ -52,7 +52,7 @@ smk_status smk_plan_gemm_fma(const smk_request *request, smk_plan *plan, smk_err
     step->part = choice.tile->part;
     step->grid = (smk_dim3){(uint32_t)(tiles * parts), 1, 1};
     step->block = (smk_dim3){choice.tile->threads, 1, 1};
-    step->shared_bytes = choice.tile->shared_bytes;
+    step->shared_bytes = smk_gemm_model_shared(request, choice.tile, choice.parts.part_k);
     smk_plan_gemm_add_operands(step, request, (smk_gemm_parts){1, 1}, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, parts > 1 ? sums : 0);

@@ -51,6 +51,7 @@ SIZES = {
             "direct",
             "dmma",
             "fma",
+            "lean",
             "overlapped",
             "split_k",
             "stream_k",
@@ -127,6 +128,16 @@ def multiply_transposed_doubles(variant):
     for count, sizes in itertools.chain.from_iterable(all_in_parts("gemm", "dmma").values()):
         with multiprocessors(count):
             multiply_transposed(variant, "float64", *(sizes[axis] for axis in "mkn"))
+
+
+def multiply_in_parts(variant):
+    """Operands whose rows lie side by side, in parts of k that the last block of a tile adds."""
+    for count, sizes in itertools.chain.from_iterable(all_in_parts("gemm", variant).values()):
+        a, b = (
+            integers(i, (sizes[y], sizes[x]), "float32") for i, y, x in ((1, *"mk"), (2, *"kn"))
+        )
+        with multiprocessors(count):
+            equal(smemkit.gemm(a, b, variant=variant, backend="sim"), a @ b)
 
 
 def multiply_in_many_parts(variant):
@@ -232,6 +243,7 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "gemm/direct": (multiply_no_numbers, lambda name: multiply_transposed(name, "float32")),
     "gemm/dmma": (multiply_transposed_doubles, multiply_in_many_parts),
     "gemm/fma": (multiply_transposed_by_tiles,),
+    "gemm/lean": (multiply_transposed_by_tiles, multiply_in_parts),
     "gemm/vector": (multiply_a_column, multiply_at_an_odd_address),
     "reduce_axis/panel": (reduce_long_axes,),
     "reduce_axis/strip": (reduce_long_axes, find_no_numbers),

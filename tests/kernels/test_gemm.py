@@ -25,6 +25,7 @@ OTHER_ORDER = {
     ("tuned", "float32"),
     ("direct", "float32"),
     ("fma", "float32"),
+    ("lean", "float32"),
     ("dmma", "float64"),
     *((name, d) for name in ("stream_k", "vector") for d in DTYPES),
 }

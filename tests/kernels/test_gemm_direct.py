@@ -17,7 +17,7 @@ TILES = {
     "tall": [(231, 101, 9), (256, 100, 16)],
     "large": [(35, 101, 64), (40, 100, 40)],
     "square": [(61, 40, 61), (64, 40, 64)],
-    "broad": [(125, 101, 123), (128, 40, 128)],
+    "broad": [(125, 301, 123), (128, 300, 128)],
 }
 
 # Products that fill no machine: k is cut into parts.
@@ -96,7 +96,7 @@ def test_what_has_no_parts(value, shape, machine, rng):
 
 
 @pytest.mark.parametrize(
-    "variant", ["direct", "dmma", "fma", "tuned", "vector", "split_k", "stream_k"]
+    "variant", ["direct", "dmma", "fma", "lean", "tuned", "vector", "split_k", "stream_k"]
 )
 @pytest.mark.parametrize("shape", LONG)
 def test_parts_of_k(variant, shape, machine, rng):

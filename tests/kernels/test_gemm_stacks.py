@@ -8,7 +8,7 @@ import smemkit
 
 RNG = np.random.default_rng(16)
 GEMM = [name for family, name in VARIANTS if family == "gemm"]
-FAST = ["auto", "direct", "fma", "short_k", "tuned", "unstaged", "vector"]
+FAST = ["auto", "direct", "fma", "lean", "short_k", "tuned", "unstaged", "vector"]
 
 
 def numbers(*shape, dtype="float32"):

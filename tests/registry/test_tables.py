@@ -20,11 +20,18 @@ OTHER_BLOCKS = {
     "gemm_vector_narrow": 512,
     "gemm_vector_across": 512,
     "gemm_dmma_large": 256,
-    "gemm_unstaged_warp": 32,
     "gemm_direct_broad": 256,
     "gemm_fma_row": 256,
     "gemm_fma_rows4": 256,
     "gemm_fma_rows8": 256,
+    "gemm_lean_tall": 128,
+    "gemm_lean_flat": 128,
+    "gemm_lean_broad": 128,
+    "gemm_lean_square": 128,
+    "gemm_lean_panel": 128,
+    "gemm_lean_rows2": 256,
+    "gemm_lean_rows4": 256,
+    "gemm_lean_rows8_wide": 256,
 }
 
 

@@ -45,7 +45,7 @@ struct gemm_dmma_place {
 // A block of AM x AN x AK warps: rows, columns, and parts of the staged k. A warp makes 16 TM x 16 TN elements.
 template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct gemm_dmma_tile {
     static constexpr int BM = 16 * TM * AM, BN = 16 * TN * AN, THREADS = 32 * AM * AN * AK, SIZE = (BM + BN) * DEPTH;
-    static constexpr bool JOINS = BM * BN <= 4096; // larger tiles leave it to a launch to add sums of parts
+    static constexpr bool JOINS = BM * BN <= 1024; // larger tiles leave it to a launch to add sums of parts
     static constexpr int SUMS = TM * TN * 8;       // of a lane
 
     // Where in a stage an element of a lies, and one of b. Two neighbours along k of a, or in a row of b, stay side by

@@ -9,52 +9,51 @@
 //          want is read at once, before the first of them.
 //          A warp writes 8 neighbours of each of its rows. Where a row of c is no multiple of a sector long, these
 //          would lie across sectors, each in its own way. So a warp takes every fourth row there: these begin alike,
-//          and its columns begin where a sector does.
+//          and its columns begin where a sector does (apart). Of few rows it takes neighbours all the same, and four
+//          lanes write four of a row where two at once do not fit.
 // Differs  from gemm/short_k: tensor cores, which take an element of b for 16 rows at once.
 // Claims   shared.load.instructions = 0
 //          global.store.sectors_per_request = 16       m a multiple of 64; n a multiple of 32
 // Length   more than an exhibit has: blocks of three shapes, and rows of any length.
 // Source   the fragments of mma, from NVIDIA's PTX ISA; the rest is measured on an H200
 
-// Elements of a sector; and how many rows make it worth while to take every fourth of them.
-enum { SECTOR = 4, APART_ROWS = 64 };
-
 // AM x AN warps, each of which makes 16 rows by 8 BLOCKS columns.
-template <int AM, int AN, int BLOCKS, int READS>
+template <bool APART, int AM, int AN, int BLOCKS, int READS>
 static __device__ __forceinline__ void gemm_unstaged_make(const double *a, const double *b, double *c, long long m,
                                                           long long k, long long n, long long a_row, long long a_col,
                                                           long long b_row, long long b_col, long long stack,
                                                           long long a_stack, long long b_stack)
 {
     constexpr int STEP = 4 * READS, COLS = 8 * BLOCKS;
+    constexpr int SECTOR = 4, NEXT = APART ? SECTOR : 1; // elements; from a row of a warp to the next
+    static_assert(!APART || AM == SECTOR);
 
     // Who am I: a product of the stack; the rows and columns of my warp, which may begin left of c; of each mma a row
     // of a, a column of b and an element along k.
     const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
     if (item >= stack)
         return;
-    const bool apart = m >= APART_ROWS && n % SECTOR != 0;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, t = lane % 4;
-    const unsigned across = unsigned((n + (apart ? SECTOR - 1 : 0) + AN * COLS - 1) / (AN * COLS));
-    const long long rows = blockIdx.x / across * (long long)AM + warp % AM; // of the 16 rows that a warp makes
-    const long long first_row = apart ? rows / SECTOR * (16 * SECTOR) + rows % SECTOR : rows * 16;
-    if (first_row >= m)
-        return;
-    const int step = apart ? SECTOR : 1;
     c += item * m * n;
-    const long long row = first_row + group * step;
-    const long long col = (blockIdx.x % across * (long long)AN + warp / AM) * COLS -
-                          (apart ? (size_t)(c + first_row * n) / sizeof(double) % SECTOR : 0);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = lane / 4, t = lane % 4;
+    const unsigned across = unsigned((n + (APART ? SECTOR - 1 : 0) + AN * COLS - 1) / (AN * COLS));
+    const long long first_row = blockIdx.x / across * (16ll * AM) + warp % AM * (APART ? 1 : 16);
+    const long long shift = APART ? ((size_t)c / sizeof(double) + first_row * n) % SECTOR : 0;
+    const long long row = first_row + group * NEXT;
+    const long long col = (blockIdx.x % across * (long long)AN + warp / AM) * COLS - shift;
+    const bool pairs = APART || (n % 2 == 0 && (size_t)c % 16 == 0);
+    const int my_col = pairs ? group : group / 2 + group % 2 * 4;
 
     // Past the edges of c the last row, and the first or last column, are taken again.
     const double *from_a[2], *from_b[BLOCKS];
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
-        from_a[h] = a + item * a_stack + (row + h * 8 * step < m ? row + h * 8 * step : m - 1) * a_row + t * a_col;
+    for (int h = 0; h < 2; ++h) {
+        const long long at = row + h * 8 * NEXT;
+        from_a[h] = a + item * a_stack + (at < m ? at : m - 1) * a_row + t * a_col;
+    }
 #pragma unroll
     for (int j = 0; j < BLOCKS; ++j) {
-        const long long at = col + j * 8 + group;
-        from_b[j] = b + item * b_stack + (at < 0 ? 0 : at < n ? at : n - 1) * b_col + t * b_row;
+        const long long at = col + j * 8 + my_col;
+        from_b[j] = b + item * b_stack + (APART && at < 0 ? 0 : at < n ? at : n - 1) * b_col + t * b_row;
     }
 
     // Read and compute. Behind the end of k lanes have zeros of both operands.
@@ -90,31 +89,25 @@ static __device__ __forceinline__ void gemm_unstaged_make(const double *a, const
             from_b[j] += STEP * b_row;
     }
 
-    // Write: two neighbours at once, but for those at an edge, and rows that begin at an odd place.
+    // Write: two neighbours at once, or four lanes four neighbours. At an edge of c one of two may lie inside.
 #pragma unroll
     for (int e = 0; e < 2 * BLOCKS; ++e) {
-        const long long to_row = row + e / BLOCKS * 8 * step, to_col = col + e % BLOCKS * 8 + 2 * t;
+        const long long to_row = row + e / BLOCKS * 8 * NEXT;
+        const long long to_col = col + e % BLOCKS * 8 + (pairs ? 2 * t : t), other = to_col + (pairs ? 1 : 4);
         const double u = sum[e % BLOCKS][e / BLOCKS * 2], v = sum[e % BLOCKS][e / BLOCKS * 2 + 1];
-        double *const to = c + to_row * n + to_col;
-        if (to_row >= m)
-            continue;
-        if (to_col >= 0 && to_col + 1 < n && (size_t)to % 16 == 0) {
-            *reinterpret_cast<double2 *>(to) = make_double2(u, v);
-        } else {
-            if (to_col >= 0 && to_col < n)
-                to[0] = u;
-            if (to_col + 1 >= 0 && to_col + 1 < n)
-                to[1] = v;
+        double *const to = c + to_row * n;
+        const bool has_u = to_row < m && to_col < n && (!APART || to_col >= 0);
+        const bool has_v = to_row < m && other < n && (!APART || other >= 0);
+        if (pairs && has_u && has_v) {
+            asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to + to_col)), "d"(u), "d"(v)
+                         : "memory");
+        } else if (APART || !pairs) {
+            if (has_u)
+                to[to_col] = u;
+            if (has_v)
+                to[other] = v;
         }
     }
-}
-
-extern "C" __global__ void __launch_bounds__(32)
-    gemm_unstaged_warp(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
-                       long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                       long long stack, long long a_stack, long long b_stack)
-{
-    gemm_unstaged_make<1, 1, 2, 8>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
@@ -122,7 +115,23 @@ extern "C" __global__ void __launch_bounds__(128)
                         long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                         long long stack, long long a_stack, long long b_stack)
 {
-    gemm_unstaged_make<4, 1, 4, 2>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
+    gemm_unstaged_make<false, 4, 1, 4, 2>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    gemm_unstaged_apart(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
+                        long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                        long long stack, long long a_stack, long long b_stack)
+{
+    gemm_unstaged_make<true, 4, 1, 2, 4>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+    gemm_unstaged_apart_large(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c,
+                              long long m, long long k, long long n, long long a_row, long long a_col, long long b_row,
+                              long long b_col, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_unstaged_make<true, 4, 1, 4, 2>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
@@ -130,5 +139,5 @@ extern "C" __global__ void __launch_bounds__(128)
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                   long long stack, long long a_stack, long long b_stack)
 {
-    gemm_unstaged_make<2, 2, 1, 8>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
+    gemm_unstaged_make<false, 2, 2, 1, 8>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
 }

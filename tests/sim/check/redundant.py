@@ -70,6 +70,7 @@ _OTHER_PATH = "the path that is taken without it serves these operands too"
 _ZERO = "behind the last k of one operand lies a number, which meets a zero of the other"
 _BEHIND = "behind the last step zeros are staged, which no thread reads"
 _NOTHING = "behind the sums of the last part the workspace is 0"
+_FIRST_ROWS = "of a tile's rows more than half are always there"
 _ITEMS = "the element by element way is right for every size"
 
 # {family: {line: why}}, of any of its kernels that has the line.
@@ -148,6 +149,11 @@ SPARE_GUARDS = {
         ),
         "copy_rows(to_b, from_b, g.b_row, depth, all_depth, cols);": _ZERO,
     },
+    "gemm/lean": {
+        "make(g, at, item);": _BEHIND,
+        "write(at, int(g.n), my_row, my_col, sum);": _OTHER_PATH,
+        "write(e, add_warps(staged, e));": _FIRST_ROWS,
+    },
     "gemm/dmma": {
         "make(g, place);": _BEHIND,
         **{
@@ -165,6 +171,10 @@ SPARE_GUARDS = {
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
         "write(g, place, my_row + warp_k / TN * 16, my_col + warp_k % TN * 16, all);": _ITEMS,
         "write(g, place, row + f / TN * 16, col + f % TN * 16, sum + f * 8);": _ITEMS,
+    },
+    "gemm/unstaged": {
+        "gemm_unstaged_make<true, 4, 1, 2, 4>"
+        "(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);": _ITEMS,
     },
     "gemm/split_k": {
         "for (long long first = first_k; first < end_k; first += TILE_K) {": _EMPTY,
