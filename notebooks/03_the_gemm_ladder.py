@@ -197,9 +197,10 @@ print("counted  ", registers["shared.load.wavefronts"] / products)
 # ## The same sums
 #
 # Most variants add the products in the order of k, with one fused multiply-add a step. So their
-# results should be equal bit for bit. Are they? `vector` adds sums of several lanes, `fma` those of
-# several warps, and `stream_k` those of several blocks. `tuned` and `direct` split each number into
-# three of 16 bits, and tensor cores sum the products of these parts. Does that cost accuracy?
+# results should be equal bit for bit. Are they? `vector` adds sums of several lanes, `fma` and
+# `lean` those of several warps, and `stream_k` those of several blocks. `tuned` and `direct` split
+# each number into three of 16 bits, and tensor cores sum the products of these parts. Does that
+# cost accuracy?
 
 # %%
 exact = a.astype("float64") @ b

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from .machine_code import choose_target, retarget
-
 GUESS = 40  # where nobody can tell
 
 
@@ -25,6 +23,7 @@ def _collect_usage() -> dict[str, dict[int, int]]:
 def _assemble(ptx: str, target: str) -> dict[str, int]:
     """{entry: registers} of machine code for an architecture, which decides how many they are."""
     from .. import compile  # which loads the compilers: few calls need them
+    from .machine_code import retarget
 
     ptxas = compile.find_ptxas()
     if ptxas is None:
@@ -52,4 +51,6 @@ def count_registers(entry: str, ptx: str, capability: str) -> int | None:
     fitting = [arch for arch in known if arch <= wanted and arch // 10 == wanted // 10]
     if fitting:
         return known[max(fitting)]
+    from .machine_code import choose_target  # as above
+
     return _assemble(ptx, choose_target(ptx, str(wanted))).get(entry)

@@ -31,14 +31,14 @@ NAMED = [
     (
         "the bound of atomics in shared memory one too large",
         "atomic.c",
-        "control->shared_bytes - address >= bytes && address % bytes == 0) {",
-        "control->shared_bytes - address + 1 >= bytes && address % bytes == 0) {",
+        "control->shared_bytes - address >= bytes &&",
+        "control->shared_bytes - address + 1 >= bytes &&",
     ),
     (
         "the bound of atomics in global memory one too large",
         "atomic.c",
-        "cached->bytes - offset >= bytes && address % bytes == 0) {",
-        "cached->bytes - offset + 1 >= bytes && address % bytes == 0) {",
+        "cached->bytes - offset >= bytes && (address & (bytes - 1)) == 0) {",
+        "cached->bytes - offset + 1 >= bytes && (address & (bytes - 1)) == 0) {",
     ),
     (
         "a written range one too long",
@@ -73,8 +73,8 @@ NAMED = [
     (
         "a shuffle by a lane outside its own mask",
         "warp_exchange.c",
-        "wrong |= (uint32_t)(((mask & elsewhere) != 0) | ((mask >> lane & 1) == 0)) << lane;",
-        "wrong |= (uint32_t)((mask & elsewhere) != 0) << lane;",
+        "wrong |= ((mask & elsewhere) | (~mask & bit)) & smk_bits_spread(executing, lane);",
+        "wrong |= (mask & elsewhere) & smk_bits_spread(executing, lane);",
     ),
     (
         "no flush of subnormals in a lone float atomic",

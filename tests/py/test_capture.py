@@ -67,6 +67,7 @@ def test_result_and_launches_in_order():
         "instructions",
         "samples",
         "footprint",
+        "busiest",
     }
     assert good["ptx"] == GOOD and good["grid"] == (1, 1, 1) and good["block"] == (32, 1, 1)
     assert good["counters"]["global.store.requests"] == 1

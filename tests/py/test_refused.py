@@ -186,7 +186,7 @@ def test_near_spellings_in_bench():
 
 
 def test_types_that_differ_say_what_to_do():
-    with pytest.raises(smemkit.ArgumentTypeError, match=r"as in weights\.astype\('float32'\)$"):
+    with pytest.raises(smemkit.ArgumentTypeError, match=r"as in image\.astype\('float64'\)$"):
         smemkit.conv2d(np.ones((4, 4), "f4"), np.ones((3, 3)), backend="sim")
 
 
