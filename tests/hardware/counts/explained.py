@@ -183,6 +183,7 @@ EXPLAINED = {
             ("scan_single_pass_small_min_float64", "shared.store"),
             ("scan_single_pass_small_min_int64", "shared.store"),
             ("scan_single_pass_small_sum_float64", "shared.store"),
+            ("scan_single_pass_small_sum_int32", "shared.store"),
             *((f"reduce_axis_strip_{name}", "shared.store") for name in STRIPS),
         )
         for what in ("wavefronts", "conflicts")
