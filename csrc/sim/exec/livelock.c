@@ -250,7 +250,7 @@ static smk_livelock_wait check_warp(smk_warp *warp, trace *t, uint64_t steps, bo
     }
     const bool same_path = (warp->active & ~began.active) == 0;
     smk_heap_free(began.copy);
-    return back && t->reads                                                 ? SMK_LIVELOCK_FOREVER
+    return back                                                             ? SMK_LIVELOCK_FOREVER
            : quiet && same_path && t->rounds >= 2 && t->strong >= t->rounds ? SMK_LIVELOCK_TIMED
                                                                             : SMK_LIVELOCK_NO_WAIT;
 }
@@ -315,6 +315,13 @@ static uint32_t choose_warp(const smk_block *block)
     return smk_bits_first(block->ready);
 }
 
+/* Does a warp that spins read memory? It runs for one more turn of its loop, which changes nothing. */
+static bool reads_memory(smk_warp *warp)
+{
+    trace t = {0};
+    return check_warp(warp, &t, SMK_WARP_SLICE_STEPS, false) != SMK_LIVELOCK_FOREVER || t.reads;
+}
+
 void smk_livelock_fail(smk_block *block, uint64_t later)
 {
     const uint32_t index = choose_warp(block), barrier = block->live & ~block->ready;
@@ -337,9 +344,13 @@ void smk_livelock_fail(smk_block *block, uint64_t later)
     if (later > 0) {
         (void)snprintf(blocks, sizeof blocks, "; %" PRIu64 " of the blocks have not begun, for want of room", later);
     }
-    (void)smk_warp_fail(
-        warp, control->pc, warp->active, SMK_DEADLOCK,
-        "the block waits for ever: %u of its warps read the same values again and again, and no other warp "
-        "can change them: warp %u at %s%s%s%s",
-        smk_bits_count(block->ready), index, location, lanes, others, blocks);
+    const char *loop = "read the same values again and again, and no other warp can change them", *advice = "";
+    if (!reads_memory(warp)) {
+        loop = "repeat the same steps again and again, and no other warp can end them";
+        advice = ". Its loop reads nothing: if it should wait for memory, the read stands before the loop (one of a "
+                 "volatile variable, or an atomic, stays in it)";
+    }
+    (void)smk_warp_fail(warp, control->pc, warp->active, SMK_DEADLOCK,
+                        "the block waits for ever: %u of its warps %s: warp %u at %s%s%s%s%s",
+                        smk_bits_count(block->ready), loop, index, location, lanes, others, blocks, advice);
 }

@@ -1,9 +1,10 @@
-/* Detects livelocks: blocks whose warps all spin until a word of memory changes that no warp will ever change.
+/* Detects livelocks: blocks whose warps all spin until a word of memory changes that no warp will ever change, or
+ * without reading any.
  *
  * A warp is watched instruction by instruction for a slice. If it comes back to the instruction and the state in which
  * it started (registers, SIMT stack, local memory), and no instruction in between has changed shared or global memory
  * or had another visible effect, it repeats this for ever unless another warp changes what it reads. If that is true
- * of every warp that can run, the block never ends. Loops that read no memory are not detected; the step budget ends
+ * of every warp that can run, the block never ends. Loops that count for ever are not detected; the step budget ends
  * them.
  */
 #ifndef SMK_SIM_EXEC_LIVELOCK_H
@@ -22,7 +23,7 @@
 typedef enum smk_livelock_wait {
     SMK_LIVELOCK_NO_WAIT,
     SMK_LIVELOCK_TIMED,  /* it read memory as threads do that wait again and again, without a visible effect */
-    SMK_LIVELOCK_FOREVER /* it came back to its first state: only others can end its wait */
+    SMK_LIVELOCK_FOREVER /* it came back to its first state: only others can end its wait, if it reads memory */
 } smk_livelock_wait;
 
 /* Does it read shared or global memory by an atomic or a strong load, by which threads wait for each other? */

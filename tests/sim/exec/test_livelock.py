@@ -192,6 +192,53 @@ again:
         launch(text, word(), block=1, max_steps=16 * FIRST)
 
 
+ENDLESS = {
+    "at once": f"again: bra again; {HERE}",
+    "sleeping": f"again: nanosleep.u32 40; {HERE}\nbra again;",
+    "computing": f"""
+    mov.u32 %r1, %tid.x;
+again:
+    mul.lo.u32 %r2, %r1, 3; {HERE}
+    shfl.sync.idx.b32 %r3, %r2, 0, 31, -1;
+    setp.ne.u32 %p1, %r3, 7;
+    @%p1 bra again;""",
+    "in three states": f"""
+    mov.u32 %r1, 0;
+again:
+    add.u32 %r1, %r1, 1; {HERE}
+    rem.u32 %r1, %r1, 3;
+    setp.ne.u32 %p1, %r1, 7;
+    @%p1 bra again;""",
+}
+
+
+@pytest.mark.parametrize("how", ["call", "check", "profile"])
+@pytest.mark.parametrize("loop", ENDLESS.values(), ids=list(ENDLESS))
+def test_an_endless_loop_that_reads_nothing(loop, how):
+    kernel = load(build(loop))
+    run = kernel if how == "call" else getattr(kernel, how)
+    with pytest.raises(smemkit.DeadlockError, match="2 of its warps .* reads nothing") as caught:
+        run(1, 64, (), max_steps=16 * FIRST)
+    assert caught.value.ptx_line in range(line_of(build(loop)), line_of(build(loop)) + 4)
+
+
+def test_lanes_that_wait_for_an_endless_loop_of_one():
+    """The others of the warp leave, and a warp waits for it at a barrier."""
+    text = build(
+        """
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p1, %r1, 5;
+    @%p1 bra done;
+again:
+    bra again;
+done:
+    bar.sync 0;"""
+    )
+    with pytest.raises(smemkit.DeadlockError, match="1 of its warps wait at a barrier") as caught:
+        launch(text, block=64, max_steps=16 * FIRST)
+    assert caught.value.thread == (5, 0, 0) and "with 1 lanes in the loop" in str(caught.value)
+
+
 # What is no deadlock ------------------------------------------------------------------------------
 
 
@@ -326,11 +373,6 @@ again:
     launch(raises, flag)
     thread.join(60)
     assert not thread.is_alive() and not failures
-
-
-def test_an_endless_loop_that_reads_nothing_is_no_wait():
-    with pytest.raises(smemkit.StepBudgetError):
-        launch(build("again:\n    bra again;"), max_steps=3 * FIRST)
 
 
 def test_a_loop_that_prints_is_no_wait(capsys):
