@@ -170,14 +170,15 @@ class Operands:
         return smemkit.asnumpy(x) if torch is None else torch.from_dlpack(x)
 
     def read(self, x: Any) -> numpy.ndarray[Any, Any]:
-        """Values in float64 of an array of any library."""
+        """Values of an array of any library: in float64, complex ones as they are."""
         if hasattr(x, "double"):
-            x = x.double().cpu().numpy()
+            x = (x if x.is_complex() else x.double()).cpu().numpy()
         elif isinstance(x, smemkit.DeviceArray):
             x = smemkit.asnumpy(x)
         elif hasattr(x, "get"):
             x = x.get()
-        return numpy.asarray(x).astype("float64")
+        x = numpy.asarray(x)
+        return x if numpy.iscomplexobj(x) else x.astype("float64")
 
 
 # Products -----------------------------------------------------------------------------------------

@@ -141,6 +141,15 @@ def test_a_wrong_result_is_left_out(tools, monkeypatch):
     assert rows == [] and "the error of the result is 0.5" in facts["left_out"][0]
 
 
+def test_a_wrong_imaginary_part_is_seen(tools):
+    held = shape_cases.Operands(tools, 100)
+    right, wrong = np.full(3, 4j), np.array([4j, 4j, 2j])
+    errors = shape_cases.judge_equal(
+        held, {"ours": lambda: wrong, "theirs": lambda: right}, lambda: right
+    )
+    assert errors == {"ours": 0.5, "theirs": 0}
+
+
 def test_nothing_is_begun_late(tools):
     rows, facts = record(tools, late=lambda: True)
     assert rows == [] and len(facts["left_out"]) > 15
