@@ -4,6 +4,7 @@
 #include "ptx/opcode.h"
 #include "sim/code/image.h"
 #include "sim/exec/access.h"
+#include "sim/exec/kernel_heap.h"
 #include "sim/ptxas/cfg.h"
 
 #include <inttypes.h>
@@ -34,6 +35,8 @@ typedef enum situation {
     IN_SURFACE,
     IN_NULL,
     BLOCKS_BEYOND, /* in global memory, by a whole block that is not the first of the grid */
+    IN_FREED,      /* in memory that malloc of kernels gave and free has taken back */
+    IN_HEAP,       /* beside what malloc of kernels has given */
     IN_GLOBAL,
     IN_DYNAMIC, /* in or behind dynamic shared memory */
     IN_SHARED,
@@ -288,14 +291,30 @@ static bool is_of_whole_block(const context *c)
            (side->thread[0] | side->thread[1] | side->thread[2]) == 0;
 }
 
+/* IN_FREED or IN_HEAP for an access to the heap of kernels, else ALWAYS. What was given may have been freed since. */
+static situation heap_situation(const context *c)
+{
+    const smk_finding_side *side = &c->finding->first;
+    switch (smk_kernel_heap_look(c->image->program, side->address, side->bytes)) {
+    case SMK_KERNEL_HEAP_FREED:
+    case SMK_KERNEL_HEAP_GIVEN:
+        return IN_FREED;
+    case SMK_KERNEL_HEAP_BEYOND:
+        return IN_HEAP;
+    case SMK_KERNEL_HEAP_NONE:
+        break;
+    }
+    return ALWAYS;
+}
+
 /* The situations of an access to memory of one space. */
 static bool holds_in_space(const context *c, situation wanted)
 {
     const smk_finding_side *side = &c->finding->first;
     switch (side->space) {
     case SMK_SPACE_GLOBAL:
-        return wanted == IN_GLOBAL || (wanted == IN_NULL && side->address < NULL_BYTES) ||
-               (wanted == BLOCKS_BEYOND && is_of_whole_block(c));
+        return wanted == IN_GLOBAL || wanted == heap_situation(c) ||
+               (wanted == IN_NULL && side->address < NULL_BYTES) || (wanted == BLOCKS_BEYOND && is_of_whole_block(c));
     case SMK_SPACE_SHARED:
         return wanted == IN_SHARED || (wanted == IN_DYNAMIC && is_dynamic(c));
     case SMK_SPACE_LOCAL:
@@ -356,6 +375,8 @@ static bool holds(const context *c, situation wanted)
         return first != NULL && smk_opcode_class(first) == SMK_CLASS_TEXTURE;
     case IN_NULL:
     case BLOCKS_BEYOND:
+    case IN_FREED:
+    case IN_HEAP:
     case IN_GLOBAL:
     case IN_DYNAMIC:
     case IN_SHARED:

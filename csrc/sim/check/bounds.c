@@ -3,7 +3,9 @@
 #include "sim/check/race.h"
 
 #include "sim/code/bits.h"
+#include "sim/code/program.h"
 #include "sim/exec/access.h"
+#include "sim/exec/kernel_heap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,7 +117,9 @@ static bool is_inside(smk_race *race, const smk_access_event *event, uint64_t ad
         }
         allocation = race->allocation;
     }
-    return bytes <= allocation->bytes - (address - allocation->address) &&
+    const bool given = allocation->address != race->heap ||
+                       smk_kernel_heap_look(race->block->run->image->program, address, bytes) == SMK_KERNEL_HEAP_GIVEN;
+    return given && bytes <= allocation->bytes - (address - allocation->address) &&
            !(allocation->constant && event->kind != SMK_ACCESS_LOAD);
 }
 
@@ -126,7 +130,8 @@ static bool are_good(const smk_race *race, const smk_access_event *event, const 
 {
     uint64_t start = 0, bits = 0, most = 0;
     if (global) {
-        if (race->allocation == NULL || (race->allocation->constant && event->kind != SMK_ACCESS_LOAD)) {
+        if (race->allocation == NULL || race->allocation->address == race->heap ||
+            (race->allocation->constant && event->kind != SMK_ACCESS_LOAD)) {
             return false;
         }
         start = race->allocation->address;

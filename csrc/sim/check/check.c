@@ -13,6 +13,7 @@
 #include "sim/exec/barrier.h"
 #include "sim/exec/block_order.h"
 #include "sim/exec/grid.h"
+#include "sim/exec/kernel_heap.h"
 #include "sim/exec/park.h"
 #include "sim/lower/link.h"
 
@@ -176,6 +177,7 @@ static void begin(void *state, const smk_block *block)
     smk_race *race = state;
     race->block = block;
     race->sequence = 0;
+    race->heap = smk_kernel_heap_address(block->run->image->program);
     smk_bounds_begin(race);
     smk_undefined_begin(&race->undefined);
     smk_happens_before_begin(&race->order, block->number);

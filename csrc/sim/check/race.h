@@ -69,6 +69,7 @@ typedef struct smk_race {
     const smk_allocation *allocations[SMK_RACE_ALLOCATIONS]; /* of recent accesses */
     bool allocations_initialized[SMK_RACE_ALLOCATIONS];
     unsigned allocation_next;
+    uint64_t heap; /* the address of the allocation that malloc of kernels gives pieces of; 0: none */
     smk_barrier_site barrier[SMK_BLOCK_BARRIERS]; /* at which the first warp has arrived */
     uint32_t barrier_thread[SMK_BLOCK_BARRIERS];
     smk_bounds_repeats repeats[SMK_RACE_REPEATS]; /* by instruction id */

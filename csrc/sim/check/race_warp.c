@@ -362,7 +362,8 @@ static bool is_good(const smk_warp_access *access, const part *p)
         !smk_bounds_find_allocation(race, at)) {
         return false;
     }
-    return reach <= race->allocation->bytes - (at - race->allocation->address) &&
+    return race->allocation->address != race->heap &&
+           reach <= race->allocation->bytes - (at - race->allocation->address) &&
            !(race->allocation->constant && access->event->kind != SMK_ACCESS_LOAD);
 }
 

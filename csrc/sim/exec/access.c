@@ -3,6 +3,7 @@
 #include "sim/code/bits.h"
 #include "sim/code/isa.h"
 #include "sim/exec/block.h"
+#include "sim/exec/kernel_heap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -213,7 +214,8 @@ void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, s
     case SMK_SPACE_GENERIC:
     case SMK_SPACE_GLOBAL:
     case SMK_SPACE_CONST:
-        if (!describe_window(address, text, sizeof text)) {
+        if (!describe_window(address, text, sizeof text) &&
+            !smk_kernel_heap_describe(control->block->run->image->program, address, bytes, text, sizeof text)) {
             smk_memory_view_describe(control->block->run->view, address, bytes, text, sizeof text);
         }
         break;

@@ -1,27 +1,34 @@
 #include "sim/exec/kernel_heap.h"
 
 #include "base/heap.h"
+#include "base/pages.h"
 #include "sim/code/bits.h"
+#include "sim/code/observer.h"
 #include "sim/code/program.h"
 #include "sim/exec/block.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 
 enum { UNIT = 16, CLASSES = 28 };
 #define HEAP_BYTES (UINT64_C(128) << 20)
 #define UNITS (HEAP_BYTES / UNIT)
+#define NAME "the heap of malloc" /* in findings */
 
-/* Pieces have 16 bytes times a power of two, their class. Free ones of a class are a list; `next` and `class` are by the
- * unit at which a piece starts, plus 1 in the lists: 0 ends them. */
+/* Pieces have 16 bytes times a power of two, their class, and stay where they are. Free ones of a class are a list;
+ * `next`, `class` and `asked` are by the unit at which a piece starts, plus 1 in the lists: 0 ends them. Checked launches
+ * read what is atomic without the lock. */
 struct smk_kernel_heap {
     pthread_mutex_t lock;
     uint64_t address;
-    uint32_t used; /* units that pieces have ever taken */
+    _Atomic uint32_t used; /* units that pieces have ever taken */
     uint32_t free[CLASSES];
     uint32_t freed[CLASSES]; /* by the present launch, which reuses them last: nothing orders its threads around free */
     uint32_t *next;
-    uint8_t *class; /* 0: no piece starts here, or it is free; else its class plus 1 */
+    _Atomic uint8_t *class;  /* 0: no piece starts here, or it is free; else its class plus 1 */
+    _Atomic uint32_t *asked; /* the bytes that malloc was asked for, of free pieces too */
+    _Atomic uint32_t *start; /* by unit: the first one of its piece */
 };
 
 static void push(smk_kernel_heap *heap, uint32_t *list, uint32_t unit)
@@ -40,8 +47,10 @@ static uint32_t pop(smk_kernel_heap *heap, uint32_t *list)
 
 static void destroy(smk_kernel_heap *heap)
 {
-    smk_heap_free(heap->next);
-    smk_heap_free(heap->class);
+    smk_pages_free(heap->next, UNITS * sizeof *heap->next);
+    smk_pages_free((void *)heap->class, UNITS * sizeof *heap->class);
+    smk_pages_free((void *)heap->asked, UNITS * sizeof *heap->asked);
+    smk_pages_free((void *)heap->start, UNITS * sizeof *heap->start);
     smk_heap_free(heap);
 }
 
@@ -58,15 +67,19 @@ smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error)
         (void)pthread_mutex_unlock(&present->lock);
         return SMK_OK;
     }
+    const smk_memory_variable variable = {.name = {NAME, sizeof NAME - 1}, .bytes = HEAP_BYTES, .managed = true};
     smk_kernel_heap *made = smk_heap_allocate(1, sizeof *made);
     if (made == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for the heap of kernels");
     }
-    made->next = smk_heap_allocate(UNITS, sizeof *made->next);
-    made->class = smk_heap_allocate(UNITS, 1);
-    smk_status status = made->next == NULL || made->class == NULL || pthread_mutex_init(&made->lock, NULL) != 0
-                            ? smk_status_fail(error, SMK_MEMORY, "no memory for the heap of kernels")
-                            : smk_memory_allocate_shared(program->memory, HEAP_BYTES, &made->address, error);
+    made->next = smk_pages_allocate_zeros(UNITS * sizeof *made->next);
+    made->class = smk_pages_allocate_zeros(UNITS * sizeof *made->class);
+    made->asked = smk_pages_allocate_zeros(UNITS * sizeof *made->asked);
+    made->start = smk_pages_allocate_zeros(UNITS * sizeof *made->start);
+    const bool failed = made->next == NULL || made->class == NULL || made->asked == NULL || made->start == NULL ||
+                        pthread_mutex_init(&made->lock, NULL) != 0;
+    smk_status status = failed ? smk_status_fail(error, SMK_MEMORY, "no memory for the heap of kernels")
+                               : smk_memory_allocate_variable(program->memory, &variable, &made->address, error);
     if (status != SMK_OK) {
         destroy(made);
         return status;
@@ -98,23 +111,36 @@ static unsigned class_of(uint64_t bytes)
     return class;
 }
 
-/* The address of a piece, or 0 where the heap has none left: what malloc of CUDA returns then. */
-static uint64_t allocate(smk_kernel_heap *heap, uint64_t bytes)
+/* The first unit of a new piece, of units that no piece has had. */
+static uint32_t carve(smk_kernel_heap *heap, unsigned class)
 {
-    if (bytes == 0 || bytes > HEAP_BYTES) {
+    const uint32_t unit = heap->used, count = UINT32_C(1) << class;
+    for (uint32_t i = 0; i < count; i++) {
+        atomic_store_explicit(&heap->start[unit + i], unit, memory_order_relaxed);
+    }
+    heap->used = unit + count;
+    return unit;
+}
+
+/* The address of a piece, or 0 where the heap has none left: what malloc of CUDA returns then. Of `guard` bytes
+ * behind those that are asked for, no thread may use any. */
+static uint64_t allocate(smk_kernel_heap *heap, uint64_t bytes, unsigned guard)
+{
+    if (bytes == 0 || bytes > HEAP_BYTES - guard) {
         return 0;
     }
-    const unsigned class = class_of(bytes);
-    uint32_t unit = heap->used;
+    const unsigned class = class_of(bytes + guard);
+    uint32_t unit = 0;
     if (heap->free[class] != 0) {
         unit = pop(heap, &heap->free[class]);
     } else if (UNITS - heap->used >= UINT64_C(1) << class) {
-        heap->used += UINT32_C(1) << class;
+        unit = carve(heap, class);
     } else if (heap->freed[class] != 0) {
         unit = pop(heap, &heap->freed[class]);
     } else {
         return 0;
     }
+    heap->asked[unit] = (uint32_t)bytes;
     heap->class[unit] = (uint8_t)(class + 1);
     return heap->address + (uint64_t)UNIT * unit;
 }
@@ -132,6 +158,67 @@ static bool release(smk_kernel_heap *heap, uint64_t address)
     return true;
 }
 
+uint64_t smk_kernel_heap_address(const smk_program *program)
+{
+    const smk_kernel_heap *heap = atomic_load(&program->heap);
+    return heap == NULL ? 0 : heap->address;
+}
+
+/* The heap of an address, and its offset there; NULL for an address of no heap. */
+static const smk_kernel_heap *find_heap(const smk_program *program, uint64_t address, uint64_t *offset)
+{
+    const smk_kernel_heap *heap = atomic_load(&program->heap);
+    *offset = heap == NULL ? 0 : address - heap->address;
+    return heap != NULL && *offset < HEAP_BYTES ? heap : NULL;
+}
+
+smk_kernel_heap_use smk_kernel_heap_look(const smk_program *program, uint64_t address, uint64_t bytes)
+{
+    uint64_t offset = 0;
+    const smk_kernel_heap *heap = find_heap(program, address, &offset);
+    if (heap == NULL) {
+        return SMK_KERNEL_HEAP_NONE;
+    }
+    if (offset / UNIT >= heap->used) {
+        return SMK_KERNEL_HEAP_BEYOND;
+    }
+    const uint32_t unit = heap->start[offset / UNIT], asked = heap->asked[unit];
+    const uint64_t inside = offset - (uint64_t)UNIT * unit;
+    if (inside >= asked || bytes > asked - inside) {
+        return SMK_KERNEL_HEAP_BEYOND;
+    }
+    return heap->class[unit] == 0 ? SMK_KERNEL_HEAP_FREED : SMK_KERNEL_HEAP_GIVEN;
+}
+
+bool smk_kernel_heap_describe(const smk_program *program, uint64_t address, uint64_t bytes, char *text, size_t size)
+{
+    uint64_t offset = 0;
+    const smk_kernel_heap *heap = find_heap(program, address, &offset);
+    const uint32_t used = heap == NULL ? 0 : heap->used;
+    if (used == 0) {
+        return false;
+    }
+    const uint64_t at = offset / UNIT;
+    const uint32_t unit = heap->start[at < used ? at : used - 1], asked = heap->asked[unit];
+    const bool given = heap->class[unit] != 0;
+    const char *fate = given ? "that malloc or new has given" : "that free or delete has taken back";
+    const uint64_t inside = offset - (uint64_t)UNIT * unit;
+    const uint64_t next = given ? unit + (UINT64_C(1) << (heap->class[unit] - 1U)) : used;
+    if (inside < asked && bytes <= asked - inside) {
+        (void)snprintf(text, size, "it lies in %" PRIu32 " bytes %s", asked, fate);
+    } else if (inside < asked) {
+        (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %" PRIu32 " bytes %s",
+                       bytes - (asked - inside), asked, fate);
+    } else if (next < used && heap->class[next] != 0 && next * UNIT - offset < inside - asked) {
+        (void)snprintf(text, size, "it begins %" PRIu64 " bytes before %" PRIu32 " bytes that malloc or new has given",
+                       next * UNIT - offset, heap->asked[next]);
+    } else {
+        (void)snprintf(text, size, "it begins %" PRIu64 " bytes past the end of %" PRIu32 " bytes %s", inside - asked,
+                       asked, fate);
+    }
+    return true;
+}
+
 static smk_kernel_heap *heap_of(const smk_warp *warp)
 {
     return atomic_load(&warp->control->block->run->image->program->heap);
@@ -141,10 +228,12 @@ static const smk_operation *run_malloc(smk_warp *warp, const smk_operation *op)
 {
     const smk_detail *detail = op->u.detail;
     smk_kernel_heap *heap = heap_of(warp);
+    const smk_observer *observer = warp->control->block->run->observer;
+    const unsigned guard = observer != NULL && observer->tracks ? UNIT : 0;
     for (uint32_t left = smk_operation_mask(warp, op); left != 0; left &= left - 1) {
         const uint32_t lane = smk_bits_first(left);
         (void)pthread_mutex_lock(&heap->lock);
-        const uint64_t address = allocate(heap, smk_warp_read_cell(warp, &detail->argument[0], lane));
+        const uint64_t address = allocate(heap, smk_warp_read_cell(warp, &detail->argument[0], lane), guard);
         (void)pthread_mutex_unlock(&heap->lock);
         if (detail->result_count > 0 && !detail->result[0].discarded) {
             smk_warp_write_cell(warp, &detail->result[0], lane, address);

@@ -16,6 +16,23 @@ smk_handler smk_kernel_heap_find(smk_text name, uint32_t *argument_count);
 /* Makes the program's heap unless it has one: before a launch that may allocate. Errors: MEMORY. */
 smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error);
 
+/* Where a program's heap begins, or 0 where it has none. */
+uint64_t smk_kernel_heap_address(const smk_program *program);
+
+/* What an address of a heap is for. */
+typedef enum smk_kernel_heap_use {
+    SMK_KERNEL_HEAP_NONE,   /* it is of no heap */
+    SMK_KERNEL_HEAP_GIVEN,  /* all of the bytes lie in what malloc has given */
+    SMK_KERNEL_HEAP_BEYOND, /* some lie outside of it */
+    SMK_KERNEL_HEAP_FREED   /* they lie in what free has taken back */
+} smk_kernel_heap_use;
+
+smk_kernel_heap_use smk_kernel_heap_look(const smk_program *program, uint64_t address, uint64_t bytes);
+
+/* "it begins 4 bytes past the end of 40 bytes that malloc has given", or "it lies in 40 bytes that ...", for an access to
+ * the heap that is not GIVEN; false for other addresses. */
+bool smk_kernel_heap_describe(const smk_program *program, uint64_t address, uint64_t bytes, char *text, size_t size);
+
 /* Frees the heap of a program, if it has one. */
 void smk_kernel_heap_free(smk_program *program);
 

@@ -383,6 +383,21 @@ case("overrun_unfollowed", args=usual(0), ways=PADDED, clean=True, label="inside
 case("overrun_tile_inside", args=usual(3), ways=PADDED, label="padded")
 case("overrun_dynamic", args=usual(64), shared=512, ways=PADDED, label="padded")
 
+# Memory of malloc and new ------------------------------------------------------------------------
+
+for count in (4, 5, 8):
+    case("heap_one_past", args=usual(count), cure="heap_guarded", label=f"count {count}")
+    case(
+        "heap_guarded",
+        args=usual(count),
+        right=lambda args: args[0][args[2] - 1 : args[2] + 63],
+        label=f"count {count}",
+    )
+case("heap_before", args=usual(4), cure="heap_guarded")
+case("heap_too_short", args=usual(16), cure="heap_guarded")
+case("heap_freed", args=usual(64), cure="heap_freed_last")
+case("heap_freed_last", args=usual(64), right=lambda args: args[0][63::-1])
+
 # Values that nobody has defined ------------------------------------------------------------------
 
 INLINE = ("O3",)  # else __shfl_sync is a function: what it returns is not followed
