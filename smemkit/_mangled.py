@@ -33,6 +33,7 @@ TYPES = {
 }
 STANDARD = {"St": "std", "Sa": "std::allocator", "Ss": "std::string"}
 WORDS = ("signed", "unsigned", "short", "long", "int", "char")
+LIBRARY_VERSION = re.compile(r"\b(?:(?:THRUST|CUB)_\d+_SM_\w+|__\d+)::")  # inline namespaces
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -189,3 +190,35 @@ def find_function(name: str, entries: Sequence[str]) -> str | None:
         if found:
             return found[0] if len(found) == 1 else None
     return None
+
+
+def _elide(name: str) -> str:
+    """A name without the deepest of its template arguments, the first one of all last; itself where
+    there are none left."""
+    open_at: list[int] = []
+    deepest, found = 0, list[tuple[int, int]]()
+    for at, letter in enumerate(name):
+        if letter == "<":
+            open_at.append(at)
+        elif letter == ">" and open_at:
+            start, depth = open_at.pop(), len(open_at) + 1
+            if name[start:at] != "<..." and depth >= deepest:
+                found = [*found, (start, at)] if depth == deepest else [(start, at)]
+                deepest = depth
+    for start, end in reversed(found):
+        first, comma, others = name[start + 1 : end].partition(", ")
+        kept = f"{first}, ..." if deepest == 1 and comma and others != "..." else "..."
+        name = f"{name[:start]}<{kept}{name[end:]}"
+    return name
+
+
+def shorten(name: str, most: int) -> str:
+    """A name for a line of text: without versions of libraries, and with "..." in place of the
+    deepest template arguments, until it has at most so many characters."""
+    name = LIBRARY_VERSION.sub("", name)
+    while len(name) > most:
+        shorter = _elide(name)
+        if shorter == name:
+            return f"{name[: most - 3]}..."
+        name = shorter
+    return name

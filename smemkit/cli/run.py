@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import smemkit
 
-from .._mangled import demangle
+from .._mangled import demangle, shorten
 from ..report.variables import SharedVariables
+from . import cuda_headers
 from .errors import UsageError
 from .options import output_file
 
@@ -77,6 +78,7 @@ class Options(argparse.Namespace):
     json: str | None
     card: str | None
     ignore_same_value: bool
+    ignore_headers: bool
     lockstep: bool
 
 
@@ -110,6 +112,12 @@ def add_command(commands: Commands) -> None:
         "--ignore-same-value",
         action="store_true",
         help="with --check, leave out races of stores that all write one value",
+    )
+    parser.add_argument(
+        "--ignore-headers",
+        action="store_true",
+        help="with --check, leave out findings of which all lines are in headers of CUDA, as those "
+        "of Thrust and CUB",
     )
     parser.add_argument(
         "--lockstep",
@@ -227,6 +235,8 @@ def translate(event: dict[str, Any]) -> dict[str, Any]:
     elif event.get("host"):
         event["message"] += "; it is an address of the host's own memory"
         event["action"] = HOST
+    elif cuda_headers.are_alone(event):
+        event["action"] = cuda_headers.ACTION
     for words, own in OWN_WORDS.items():
         event["action"] = event["action"].replace(words, own)
     return event
@@ -281,7 +291,10 @@ def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any
     ends = [event for event in events if event["event"] == "end"]
     findings = merge_findings(events)
     kept = [
-        finding for finding in findings if not (options.ignore_same_value and finding["same_value"])
+        finding
+        for finding in findings
+        if not (options.ignore_same_value and finding["same_value"])
+        and not (options.ignore_headers and cuda_headers.are_alone(finding))
     ]
     return {
         "mode": "check" if options.check else "profile" if options.profile else "run",
@@ -319,6 +332,11 @@ def say(count: int, word: str, words: str = "") -> str:
     return f"{count or 'no'} {word if count == 1 else words or word + 's'}"
 
 
+def write_kernel(event: dict[str, Any]) -> str:
+    """The name of the kernel of a finding or a failure, short enough to be read."""
+    return shorten(event["kernel_name"], WIDTH)
+
+
 def write_place(side: dict[str, Any]) -> str:
     """Where an access or a failure stands, and of which thread."""
     place = f"{side['file']}:{side['line']}" if side["line"] else f"PTX:{side['ptx_line']}"
@@ -337,8 +355,9 @@ def write_check(report: dict[str, Any]) -> list[str]:
     findings, failures, skipped = (report[name] for name in ("findings", "failures", "skipped"))
     found = f"{say(len(findings), 'finding')} in {say(report['launches'], 'launch', 'launches')}"
     lost = "; not all launches were checked to their end" if failures or skipped else ""
+    ignored = f", {report['ignored']} left out" if report["ignored"] else ""
     return [
-        f"smemkit run: {found}{lost}",
+        f"smemkit run: {found}{ignored}{lost}",
         *write_findings(findings),
         *write_failures(failures, skipped),
     ]
@@ -349,7 +368,7 @@ def write_findings(findings: list[dict[str, Any]]) -> list[str]:
     lines = []
     for finding in findings[:FINDINGS_SHOWN]:
         times = f", in {finding['launches']} launches" if finding["launches"] > 1 else ""
-        lines += ["", f"  {finding['kind']} in {finding['kernel_name']}{times}"]
+        lines += ["", f"  {finding['kind']} in {write_kernel(finding)}{times}"]
         lines += wrap(finding["message"], 4)
         lines += [
             f"    {write_side(finding[side])}" for side in ("first", "second") if side in finding
@@ -368,7 +387,7 @@ def write_failures(failures: list[dict[str, Any]], skipped: int) -> list[str]:
     for failure in failures[:FAILURES_SHOWN]:
         failed = failure["outcome"] == "failed"
         times = f", {failure['launches']} times" if failure["launches"] > 1 else ""
-        name = failure["kernel_name"] or "a kernel that is not known"
+        name = write_kernel(failure) or "a kernel that is not known"
         outcome = "failed" if failed else "was refused"
         lines += ["", f"  a launch of {name} {outcome}: {failure['code']}{times}"]
         lines += wrap(failure["message"], 4)
@@ -391,7 +410,7 @@ def write_kernels(kernels: list[dict[str, Any]]) -> list[str]:
         values = [
             kernel["launches"] if name is None else kernel["counters"][name] for _, name in COLUMNS
         ]
-        rows.append([kernel["name"][:NAME_WIDTH], *(f"{value:,}" for value in values)])
+        rows.append([shorten(kernel["name"], NAME_WIDTH), *(f"{value:,}" for value in values)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

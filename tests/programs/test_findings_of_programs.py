@@ -8,6 +8,7 @@ import pytest
 from read_tables import read_rows
 from support.paths import ROOT
 
+from smemkit.cli.cuda_headers import ACTION
 from smemkit.cli.run import FREED, HOST, OWN_WORDS
 
 SOURCE = """
@@ -69,9 +70,10 @@ else:
 """
 
 
-def check(tmp_path, *options, script=SCRIPT, words=()):
+def check(tmp_path, *options, script=SCRIPT, words=(), file="turn.cu", status=1):
     """The report of a check of the kernel, and what it says."""
-    source, ptx, report = (tmp_path / name for name in ("turn.cu", "turn.ptx", "report.json"))
+    source, ptx, report = (tmp_path / name for name in (file, "turn.ptx", "report.json"))
+    source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(SOURCE)
     ptx.write_text(PTX + f'.file 1 "{source}"\n')
     command = ["run", "--check", *options, "--json", report, sys.executable, "-c", script, ptx]
@@ -84,7 +86,7 @@ def check(tmp_path, *options, script=SCRIPT, words=()):
         timeout=300,
         check=False,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return json.loads(report.read_text()), done.stderr
 
 
@@ -106,6 +108,18 @@ def test_races_of_one_value_can_be_left_out(tmp_path):
     less, _ = check(tmp_path, "--ignore-same-value")
     assert less["ignored"] == 1
     assert less["findings"] == [x for x in facts["findings"] if not x["same_value"]]
+
+
+def test_findings_in_headers_of_cuda_can_be_left_out(tmp_path):
+    header = "cuda-13.0/include/cccl/thrust/turn.h"
+    facts, text = check(tmp_path, file=header)
+    assert facts["findings"] and all(x["action"] == ACTION for x in facts["findings"])
+    assert "__syncthreads" not in text
+    less, text = check(tmp_path, "--ignore-headers", file=header, status=0)
+    assert less["findings"] == [] and less["ignored"] == len(facts["findings"])
+    assert f"no findings in 1 launch, {less['ignored']} left out" in text
+    own, _ = check(tmp_path, "--ignore-headers")
+    assert own["findings"] and own["ignored"] == 0
 
 
 @pytest.mark.parametrize("lost", ["freed", "host", "managed"])

@@ -165,6 +165,38 @@ def test_demangle(mangled, expected):
     assert _mangled.demangle(mangled) == expected
 
 
+AGENT = (
+    "thrust::THRUST_300001_SM_750_NS::core::_kernel_agent<thrust::THRUST_300001_SM_750_NS::Unique<"
+    "cuda::std::__4::equal_to<int>, int *>, cub::CUB_300001_SM_750::State<int, true>, unsigned>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "expected"),
+    [
+        ("scale<float, 4>", 20, "scale<float, 4>"),
+        (
+            AGENT,
+            130,
+            "thrust::core::_kernel_agent<thrust::Unique<cuda::std::equal_to<int>, int *>, "
+            "cub::State<int, true>, unsigned>",
+        ),
+        (
+            AGENT,
+            90,
+            "thrust::core::_kernel_agent<thrust::Unique<...>, cub::State<...>, unsigned>",
+        ),
+        (AGENT, 60, "thrust::core::_kernel_agent<thrust::Unique<...>, ...>"),
+        (AGENT, 40, "thrust::core::_kernel_agent<...>"),
+        (AGENT, 20, "thrust::core::_ke..."),
+        ("a::operator<" + "b" * 50, 20, "a::operator<bbbbb..."),
+    ],
+)
+def test_long_names_are_made_short(name, most, expected):
+    assert _mangled.shorten(name, most) == expected
+    assert len(_mangled.shorten(name, most)) <= most
+
+
 def test_spellings_of_types():
     for a, b in (
         ("k<unsigned>", "k< unsigned int >"),
