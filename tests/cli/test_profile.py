@@ -124,7 +124,11 @@ def test_what_cannot_be_judged_outweighs_what_failed(kernel, capsys):
 
 @pytest.mark.parametrize(
     "instruction",
-    ["trap;", "mov.u32 %r1, 17; bar.sync %r1;", "ld.volatile.shared.u32 %r1, [40000];"],
+    [
+        "trap;",
+        "mov.u32 %r1, 17; bar.sync %r1;",
+        "mov.u32 %r1, 40000; ld.volatile.shared.u32 %r1, [%r1];",
+    ],
 )
 @pytest.mark.parametrize("condition", ["shared.load.conflicts>0", "shared.load.conflicts<=0"])
 def test_a_kernel_that_fails_is_no_pass(tmp_path, capsys, instruction, condition):

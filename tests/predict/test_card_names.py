@@ -1,5 +1,7 @@
 """Cards by the names that drivers give them, and their memory."""
 
+import re
+
 import numpy
 import pytest
 
@@ -53,6 +55,8 @@ def test_the_next_best_is_the_fastest_of_the_others():
     choice = smemkit.explain_choice(smemkit.gemm, a, a, device="rtx 3060")
     times = {one.variant: one.time_us for one in choice.candidates if one.time_us is not None}
     del times[choice.variant]
-    assert f"The next best, {min(times, key=times.get)}, would take" in " ".join(
-        str(choice).split()
+    # a shorter time by predictions does not decide: then it is "another"
+    named = re.search(
+        r"(?:The next best|another), (\w+), would take", " ".join(str(choice).split())
     )
+    assert named[1] == min(times, key=times.get)

@@ -258,7 +258,7 @@ OPERANDS = [
     "ld.global.u32 %r1, [%rd1+-4];",
     "ld.global.v2.f32 {%f1, _}, [%rd1];",
     "ld.global.b8 %r1, [%rd1];",
-    "ld.shared.b32 %r1, [16];",
+    "ld.local.b32 %r1, [16];",
     "/* a * b */ add.u32 %r1, /* c\n * d **/ %r2, /**/ 1; // e /* f",
     "st.global.v4.b32 [%rd1], {%r1, 1, 2, %r2};",
     "mov.b64 {%r1, %r2}, %rd1;",

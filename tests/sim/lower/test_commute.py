@@ -217,10 +217,6 @@ TOGETHER = {
         "mov.b64 {%r6, %r7}, %rd1;\nmov.b64 %rd6, {%r6, %r7};\nmov.u64 %rd7, %rd1;\n" + SUM + MOST,
         {},
     ),
-    "integer": (
-        "mov.u64 %rd7, %rd2;\n@!%p1 bra OVER;\nred.global.add.u32 [64], 1;\nOVER:" + MOST,
-        {},
-    ),
 }
 
 
