@@ -20,7 +20,7 @@ static uint16_t add_bf16(uint16_t a, uint16_t b)
 }
 
 /* Hardware flushes subnormals in additions to global memory, not in additions to shared memory. */
-static uint32_t add_f32(uint32_t a, uint32_t b, bool flush)
+SMK_INLINE uint32_t add_f32(uint32_t a, uint32_t b, bool flush)
 {
     float x = smk_float_f32(a), y = smk_float_f32(b);
     float sum = flush ? smk_flush_f32(smk_flush_f32(x) + smk_flush_f32(y)) : x + y;
@@ -28,7 +28,7 @@ static uint32_t add_f32(uint32_t a, uint32_t b, bool flush)
 }
 
 /* Of two NaN, global memory keeps the operand unchanged, and shared memory the old value made quiet. */
-static uint64_t add_f64(uint64_t old, uint64_t b, bool global)
+SMK_INLINE uint64_t add_f64(uint64_t old, uint64_t b, bool global)
 {
     const double sum = smk_float_f64(old) + smk_float_f64(b);
     if (global && (smk_is_nan_f64(old) || smk_is_nan_f64(b))) {
@@ -37,7 +37,7 @@ static uint64_t add_f64(uint64_t old, uint64_t b, bool global)
     return smk_bits_f64(smk_pass2_f64(sum, smk_float_f64(old), smk_float_f64(b)));
 }
 
-static uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
+SMK_INLINE uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
 {
     uint32_t old_high = (uint32_t)old >> 16, b_high = (uint32_t)b >> 16;
     switch (type) {
@@ -173,7 +173,7 @@ static inline uint64_t update_alone(unsigned char *host, unsigned bytes, const s
     return old;
 }
 
-static uint64_t value_at(const smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lane)
+SMK_INLINE uint64_t value_at(const smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lane)
 {
     switch (bytes) {
     case 2:
@@ -185,7 +185,7 @@ static uint64_t value_at(const smk_warp *warp, uint32_t offset, unsigned bytes, 
     }
 }
 
-static void put_at(smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lane, uint64_t value)
+SMK_INLINE void put_at(smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lane, uint64_t value)
 {
     switch (bytes) {
     case 2:
@@ -261,16 +261,109 @@ void smk_atomic_update(unsigned char *host, unsigned bytes, bool alone, smk_modi
     (void)update(host, bytes, alone, false, &op, value, 0);
 }
 
+/* Neither subnormal nor NaN: sums of such numbers need no care, where the sums are such numbers, too. */
+SMK_INLINE bool is_plain(float x)
+{
+    const uint32_t twice = smk_bits_f32(x) << 1;
+    return twice - 1 >= UINT32_C(0xffffff) && twice <= UINT32_C(0xff000000);
+}
+
+/* Adds numbers to a word of several lanes one after the other, sums[0] first; false where one of them needs care. */
+static bool add_plain(float *sums, const uint32_t *row, uint32_t lanes)
+{
+    float numbers[SMK_WARP_SIZE];
+    unsigned count = 0;
+    for (; lanes != 0; lanes &= lanes - 1, count++) {
+        numbers[count] = smk_float_f32(row[smk_bits_first(lanes)]);
+        sums[count + 1] = sums[count] + numbers[count];
+    }
+    bool plain = is_plain(sums[0]);
+    for (unsigned i = 0; i < count; i++) {
+        plain = plain & is_plain(numbers[i]) & is_plain(sums[i + 1]);
+    }
+    return plain;
+}
+
+/* Sums, the commonest updates: those of consecutive lanes to one word are made at once, in the order of the lanes.
+ * Returns the lanes that are left: where one has another allocation or an error, it and those behind it. */
+SMK_INLINE uint32_t add_runs(smk_warp *warp, const smk_operation *op, uint32_t mask, smk_type type, unsigned bytes)
+{
+    const smk_warp_control *control = warp->control;
+    const uint64_t *row = SMK_ROW(uint64_t, warp, op->a), immediate = op->u.immediate;
+    const bool shared = op->d2 == SMK_SPACE_SHARED, alone = shared || control->block->run->ordered;
+    const smk_cached_allocation own = {.address = 0, .bytes = control->shared_bytes, .host = control->shared};
+    const smk_cached_allocation *window = shared ? &own : &control->allocation_cache[op->slot];
+    while (mask != 0) {
+        const unsigned first = smk_bits_first(mask);
+        const uint64_t address = row[first] + immediate, offset = address - window->address;
+        if (offset >= window->bytes || window->bytes - offset < bytes || (address & (bytes - 1)) != 0) {
+            break;
+        }
+        unsigned char *host = window->host + offset;
+        uint32_t lanes = 0;
+        uint64_t sum = 0;
+        do {
+            const unsigned lane = smk_bits_first(mask);
+            lanes |= UINT32_C(1) << lane;
+            sum += alone ? 0 : value_at(warp, op->b, bytes, lane);
+            mask &= mask - 1;
+        } while (mask != 0 && row[smk_bits_first(mask)] == row[first]);
+        uint64_t old = alone ? 0 : update(host, bytes, false, false, op, sum, 0);
+        if (alone) {
+            memcpy(&old, host, bytes);
+        }
+        float sums[SMK_WARP_SIZE + 1];
+        sums[0] = smk_float_f32((uint32_t)old);
+        if (type == SMK_TYPE_F32 && (lanes & (lanes - 1)) != 0 &&
+            add_plain(sums, SMK_ROW(uint32_t, warp, op->b), lanes)) {
+            unsigned i = 0;
+            for (; lanes != 0; lanes &= lanes - 1, i++) {
+                put_at(warp, op->d, bytes, smk_bits_first(lanes), smk_bits_f32(sums[i]));
+            }
+            old = smk_bits_f32(sums[i]);
+        }
+        for (; lanes != 0; lanes &= lanes - 1) {
+            const unsigned lane = smk_bits_first(lanes);
+            const uint64_t b = value_at(warp, op->b, bytes, lane);
+            put_at(warp, op->d, bytes, lane, old);
+            old = add(type, old, b, !shared);
+        }
+        if (alone) {
+            memcpy(host, &old, bytes);
+        }
+    }
+    return mask;
+}
+
+/* The lanes whose updates are left after sums of numbers that add_runs adds. */
+static uint32_t run_sums(smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    const bool alone = op->d2 == SMK_SPACE_SHARED || warp->control->block->run->ordered;
+    switch (op->count == SMK_MODIFIER_ADD ? (smk_type)op->element : SMK_TYPE_F16) {
+    case SMK_TYPE_U32:
+    case SMK_TYPE_S32:
+        return add_runs(warp, op, mask, SMK_TYPE_U32, 4);
+    case SMK_TYPE_U64:
+    case SMK_TYPE_S64:
+        return add_runs(warp, op, mask, SMK_TYPE_U64, 8);
+    case SMK_TYPE_F32:
+        return alone ? add_runs(warp, op, mask, SMK_TYPE_F32, 4) : mask;
+    case SMK_TYPE_F64:
+        return alone ? add_runs(warp, op, mask, SMK_TYPE_F64, 8) : mask;
+    default:
+        return mask;
+    }
+}
+
 const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_operation_mask(warp, op);
     unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
     bool alone = warp->control->block->run->ordered;
     prefetch(warp, op, mask);
-    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        if ((mask >> lane & 1) == 0) {
-            continue;
-        }
+    mask = run_sums(warp, op, mask);
+    for (; mask != 0; mask &= mask - 1) {
+        const unsigned lane = smk_bits_first(mask);
         uint64_t address = SMK_ROW(uint64_t, warp, op->a)[lane] + op->u.immediate;
         bool shared;
         unsigned char *host = find_host_address(warp, op, lane, address, bytes, &shared);
