@@ -47,8 +47,9 @@ class Card:
     matrix_share : float
         Of the rates of its compute capability for small matrices of TF32, and of 16 bits with sums
         of float32: 0.5 of GeForce cards, 1 of others.
-    launch_us, clear_us : float
-        What a launch costs behind another one, and clearing a little memory before it.
+    launch_us, early_us, clear_us : float
+        What a launch costs behind another one, the same where its blocks may be there before that
+        has ended, and clearing a little memory before it.
     block_clk, warp_clk, block_gap_clk : float
         A multiprocessor starts a block in block_clk clocks, or warp_clk for each of its warps; the
         place of one that has ended is empty for block_gap_clk.
@@ -98,6 +99,7 @@ class Card:
     dram_random_share: float
     matrix_share: float
     launch_us: float
+    early_us: float
     clear_us: float
     block_clk: float
     warp_clk: float

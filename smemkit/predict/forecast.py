@@ -18,7 +18,8 @@ from .model import OWN, REPEATED, time_launch
 from .phases import is_watching
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
-from .uneven import compare_blocks, has_loops_of_data, has_turns
+from .turns import calm, has_turns
+from .uneven import UNEVEN, compare_blocks, has_loops_of_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +37,6 @@ KEPT_NOT = 1.5  # times the L2 cache: of more than that nothing is found there a
 TRIPS = 3  # to the L2 cache, of a block that takes its turn: to see it, a fence, to pass it on
 LOWEST = 4.0  # of what is not known, as far as it makes a launch faster
 LOCAL, SKEWED_MOST, LAST, DIVIDED = 1.0, 3.0, 0.5, 2.0
-UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
 UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
 SPREADS = 2.0  # standard errors of the mean of the counted blocks that the range has
 START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
@@ -341,14 +341,16 @@ def predict_launches(
 ) -> Prediction:
     """The prediction of captured launches."""
     timed = []
-    for facts in launches:
+    for facts in map(calm, launches):
         executed, why = find_machine_code(facts, card)
         registers = count_registers(facts["kernel"], facts["ptx"], card.compute_capability)
         launch = time_launch(facts, card, registers or GUESS, executed, cache == "warm")
         timed.append((facts, launch, executed, why, registers is not None))
     clears = sum(1 for facts in launches if facts.get("cleared"))
     starts = len(timed) + clears
-    started = (card.launch_us * len(timed) + card.clear_us * clears) / 1e3
+    early = sum(1 for facts in launches if facts.get("early"))
+    begun = card.launch_us * (len(timed) - early) + card.early_us * early
+    started = (begun + card.clear_us * clears) / 1e3
     time_ms = started + sum(launch.ms for _, launch, *_ in timed)
     _, main, *_ = max(timed, key=lambda row: row[1].ms)
     names = dict.fromkeys(name for _, launch, *_ in timed for name in launch.parts)

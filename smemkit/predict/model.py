@@ -24,6 +24,7 @@ from .phases import find_phases, is_late, is_watching, time_phases
 from .ptx_chain import time_chain
 from .ptx_counts import count_classes
 from .reuse import SECTOR, Traffic, collect_accesses, count_noted, find_traffic
+from .turns import time_turns
 from .uneven import time_busiest
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 WARP, PARTITIONS = 32, 4
 OWN = "multiprocessor"
 STARTS = "block starts"
-LONGEST = "longest warp"
+LONGEST, TURNS = "longest warp", "turns"
 LONGER = 1.25  # times the launch that the longest warp must take: two simulations differ by less
 REPEATED = "repeated reads of memory"
 LED = 0.1  # pairs of sectors that an access is the first to touch, for each sector, if others lead
@@ -605,21 +606,25 @@ def time_launch(
         if not name.startswith("pipe."):
             parts["barriers" if name == "barrier" else "latency"] += lost / card.clocks_per_ms
     whole = even = run()
-    least = time_busiest(
-        facts,
-        executed,
-        demand.latencies,
-        demand.service,
-        demand.lines,
-        demand.warps,
-        max(part.clocks for part in demand.parts if part.name not in COMMON),
-    )
+    least = {
+        LONGEST: time_busiest(
+            facts,
+            executed,
+            demand.latencies,
+            demand.service,
+            demand.lines,
+            demand.warps,
+            max(part.clocks for part in demand.parts if part.name not in COMMON),
+        ),
+        TURNS: time_turns(facts, card, demand.resident * multiprocessors),
+    }
     without = {name: run(name) for name in (*(part.name for part in common), OWN, REPEATED)}
     limited_by = find_limit(parts)
-    if least / card.clocks_per_ms > LONGER * even:
-        limited_by, whole = LONGEST, least / card.clocks_per_ms
-        parts[LONGEST] = whole
-        without = {name: max(whole, ms) for name, ms in without.items()} | {LONGEST: even}
+    bound = max(least, key=lambda name: least[name])
+    if least[bound] / card.clocks_per_ms > LONGER * even:
+        limited_by, whole = bound, least[bound] / card.clocks_per_ms
+        parts[bound] = whole
+        without = {name: max(whole, ms) for name, ms in without.items()} | {bound: even}
     return LaunchTime(
         kernel=facts["kernel"],
         ms=whole,

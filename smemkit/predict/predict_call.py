@@ -60,7 +60,8 @@ def predict(
         "warm": the call has just run before, so that what fits into the L2 cache is there.
     blocks : int or None
         So many blocks of each launch are counted, evenly spread, and stand for the others; None:
-        all of them.
+        all of them. Where their work is unequal, or loops run as often as values in memory say, the
+        call is made a second time, and as many more are counted as take a fraction of a second.
 
     Shapes
     ------
@@ -100,16 +101,25 @@ def predict(
     check_arrays((*args, *kwargs.values()))
     check_room((*args, *kwargs.values()), card)
     number = 0 if blocks is None else blocks
+
+    def count(number: int) -> list[dict[str, Any]]:
+        return _core._capture(
+            "profile", function, args, kwargs, number, True, False, 0, number > 0
+        )[1]
+
     with _progress.operation("predict"), plan_for(card):
         try:
-            _, launches = _core._capture(
-                "profile", function, args, kwargs, number, True, False, 0, number > 0
-            )
+            launches = count(number)
+            if number and not any("refused" in launch for launch in launches):
+                from .uneven import find_more  # slow to import: not all callers predict
+
+                more = find_more(launches)
+                launches = launches if more is None else count(more)
         except _core.BackendError as error:
             words = str(error).replace("this device has", f"{card.name} has")
             raise _core.BackendError(words) from error
         except _core.DeadlockError as error:
             raise explain_wait(error, number) from error
-    from .forecast import predict_captured  # slow to import: not all callers predict
+    from .forecast import predict_captured
 
     return predict_captured(launches, card, cache, getattr(function, "__name__", "the function"))

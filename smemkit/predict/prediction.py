@@ -40,6 +40,7 @@ MEANINGS = {
     "multiprocessor": "issue, pipes, banks and waiting together, as simulated",
     "launch": "starting kernels, and clearing memory for them",
     "longest warp": "the warp or block that has most to do, when the others have ended",
+    "turns": "blocks that wait for the one before them, one behind the other",
     "tail wave": "the last round of blocks, which does not fill the card",
 }
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import re
+import math
 from typing import TYPE_CHECKING
 
 from .executed import map_counts
 from .latency import time_warps
+from .phases import is_watching
 from .ptx_chain import read_step, time_chain
-from .ptx_lines import list_loops
+from .turns import list_ended
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from .executed import ExecutedCode
     from .latency import Latencies, LineAccess
 
+UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
+MORE_WORK = 2_000_000  # warp instructions that are counted where some blocks do not tell enough
+MORE_LEAST = 8  # times as many blocks as before: fewer tell little more
 BUSIER = 2.0  # times the mean, from where on a warp or a block is timed by itself
-BRANCH = re.compile(r"@!?%\w+\s+bra\b")
 
 
 def compare_blocks(facts: Mapping[str, Any]) -> float:
@@ -65,40 +68,6 @@ def time_busiest(
     return max(clocks, times.clocks * issued / max(times.issued, 1.0))
 
 
-def list_ends(facts: Mapping[str, Any]) -> set[tuple[str, int]]:
-    """(function, line) of the last instruction of each loop."""
-    functions = dict.fromkeys(row["function"] for row in facts["instructions"])
-    return {
-        (function, loop.last)
-        for function in functions
-        for loop in list_loops(facts["ptx"], function)
-    }
-
-
-def has_turns(facts: Mapping[str, Any]) -> bool:
-    """Do blocks ask an atomic again and again until others have changed what it gives?
-
-    Not so where the next atomic writes what was made of the result of the one before.
-    """
-    rows = facts["instructions"]
-    made: set[str] = set()
-    for row in rows + rows:
-        step = read_step(row["ptx"])
-        if step.kind == "atomic.global":
-            if not made.isdisjoint(step.operands):
-                return False
-            made.update(step.results)
-        elif not made.isdisjoint(step.operands):
-            made.update(step.results)
-    ends = list_ends(facts)
-    return any(
-        (row["function"], row["ptx_line"]) in ends
-        and BRANCH.match(row["ptx"]) is not None
-        and read_step(row["ptx"]).guard in made
-        for row in rows
-    )
-
-
 def has_loops_of_data(facts: Mapping[str, Any]) -> bool:
     """Do loops run as often as values say that the kernel has read?"""
     read: set[str] = set()
@@ -114,9 +83,26 @@ def has_loops_of_data(facts: Mapping[str, Any]) -> bool:
             loads = step.kind in ("load.global", "atomic.global", "atomic.shared")
             if depends or loads or (step.kind == "load.shared" and shared):
                 read.update(step.results)
-    ends = list_ends(facts)
-    return any(
-        BRANCH.match(row["ptx"]) is not None and read_step(row["ptx"]).guard in read
-        for row in rows
-        if (row["function"], row["ptx_line"]) in ends
-    )
+    return bool(list_ended(facts, read))
+
+
+def is_unsure(facts: Mapping[str, Any]) -> bool:
+    """May blocks that were not counted do much more than those that were?"""
+    if facts["blocks"] >= facts["blocks_total"] or is_watching(facts):
+        return False
+    return compare_blocks(facts) > UNEVEN or has_loops_of_data(facts)
+
+
+def find_more(launches: Sequence[Mapping[str, Any]]) -> int | None:
+    """How many blocks of each launch to count anew, 0 for all; None where it is enough, or dear."""
+    if not any(is_unsure(facts) for facts in launches):
+        return None
+    counted = max(facts["blocks"] for facts in launches)
+    work = [
+        (facts["counters"].get("instructions.warp", 0) / facts["blocks"], facts["blocks_total"])
+        for facts in launches
+    ]
+    if math.fsum(each * total for each, total in work) <= MORE_WORK:
+        return 0
+    most = int(MORE_WORK / math.fsum(each for each, _ in work))
+    return most if most >= MORE_LEAST * counted else None

@@ -131,6 +131,7 @@ class Counted(InModule):
 
     modelled: bool
     cleared: NotRequired[int]  # bytes that the call has cleared before
+    early: NotRequired[bool]  # it may begin before the launch before it has ended
     footprint: NotRequired[list[tuple[int, int, bool, *tuple[int, ...]]]]
     busiest: NotRequired[tuple[int, int, list[int]]]  # of a warp, of a block, by instruction
     counters: dict[str, float | None]

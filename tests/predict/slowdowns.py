@@ -172,13 +172,18 @@ def find_slowdowns(row):
     return found
 
 
+def cut(value):
+    """The value with three digits."""
+    return float(f"{value:.3g}")
+
+
 def write_number(value):
     """Three digits: what is known is less.
 
     >>> write_number(1.23456), write_number(0), write_number(12)
     ('1.23F', '0', '12.0F')
     """
-    return f"{float(f'{value:.3g}')}F" if value else "0"
+    return f"{cut(value)}F" if value else "0"
 
 
 def write_card(card):
@@ -196,8 +201,12 @@ def write_card(card):
 def settle(slowdowns):
     """The slowdowns, where those near that of the kernel that an H200 prefers are set to it.
 
-    By so little the model cannot tell kernels apart: the order that was measured stays.
+    By so little the model cannot tell kernels apart: the order that was measured stays. Numbers
+    are compared as the table has them, so that what is read from it stays as it is.
     """
+    slowdowns = {
+        row: {name: cut(times) for name, times in found.items()} for row, found in slowdowns.items()
+    }
     groups = collections.defaultdict(list)
     for row in slowdowns:
         groups[row[0], row[2]].append(row)

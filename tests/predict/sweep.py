@@ -25,8 +25,8 @@ from smemkit.predict.planning import plan_for
 from smemkit.predict.predict_call import BLOCKS
 
 # Terms of the launch as a whole; what waits or comes from all of these has no amount.
-WHOLE = ("launch", "longest warp", "tail wave", "block starts", "multiprocessor")
-UNCOUNTED = ("latency", "barriers", "longest warp", "tail wave", "multiprocessor")
+WHOLE = ("launch", "longest warp", "turns", "tail wave", "block starts", "multiprocessor")
+UNCOUNTED = ("latency", "barriers", "longest warp", "turns", "tail wave", "multiprocessor")
 NOTED = 0.05  # share of the time, from which on a term must say its line
 
 

@@ -1,14 +1,18 @@
 """The table of predictions: every timed launch of the recorded H200, predicted.
 
     python tests/run.py predict.table [--rows TEXT]
+    python tests/run.py predict.table --repeat OTHER.json --changed gemm/direct ...
 
 It predicts all rows of the part "variants" of the record, none of which its constants rest on, and
 writes tests/predict/predicted_h200.json and the tables of docs/predict.md. --rows: only those whose
-family begins so; the others keep what the file says.
+family begins so; the others keep what the file says. --repeat: takes the times of another record of
+the same kernels, but for those that have changed between both, into repeats_h200.json; they tell
+by how much two kernels must differ to be in any order at all.
 """
 
 import argparse
 import collections
+import itertools
 import json
 import math
 import statistics
@@ -23,16 +27,18 @@ from smemkit.bench.workloads import make_workload
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = Path(__file__).with_name("predicted_h200.json")
+REPEATS = Path(__file__).with_name("repeats_h200.json")
+CLOSE = 0.1  # pairs of kernels whose times differ by less tell how certain an order is
 PAGE = ROOT / "docs" / "predict.md"
 NAMES = ("family", "variant", "shape", "dtype", "parameters", "cache")
 PAIRS_MOST = 8  # of a ladder in wrong order that the page names
 GOALS = {"median": 0.15, "near": 0.3, "share": 0.9, "tau": 0.9}
 
 
-def list_rows():
+def list_rows(record=None):
     """The measured rows of the record, each as a dict that names it and its time."""
     rows = []
-    for row in bench.recorded("h200", part="variants").rows:
+    for row in (record or bench.recorded("h200", part="variants")).rows:
         if row.machine == "cuda" and row.times_ms:
             rows.append(
                 {
@@ -134,18 +140,57 @@ def list_taus(rows):
     ]
 
 
-def list_misplaced(ladder):
+def take_repeats(path, changed):
+    """What another record of the same kernels measured, in the order of the rows of ours."""
+    other = bench.load(path)
+    times = {name_row(row): row["measured_ms"] for row in list_rows(other)}
+    rows = [
+        {**{name: row[name] for name in NAMES}, "measured_ms": times[name_row(row)]}
+        for row in list_rows()
+        if name_row(row) in times and f"{row['family']}/{row['variant']}" not in changed
+    ]
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    head = json.dumps({"device": other.provenance["device"], "date": other.provenance["date"]})
+    REPEATS.write_text(f'{{"provenance": {head},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def find_certainty(rows, repeats):
+    """(by how much the ratio of two times of a ladder changes in nine of ten, such pairs).
+
+    rows, repeats: of two records. Of pairs that differ by less than CLOSE in both.
+    """
+    again = {name_row(row): row["measured_ms"] for row in repeats}
+    changes = []
+    for ladder in list_ladders([row for row in rows if name_row(row) in again]):
+        for fast, slow in itertools.combinations(ladder, 2):
+            first = slow["measured_ms"] / fast["measured_ms"]
+            second = again[name_row(slow)] / again[name_row(fast)]
+            if max(first, second, 1 / second) < 1 + CLOSE:
+                changes.append(abs(first / second - 1))
+    return statistics.quantiles(changes, n=10)[-1], len(changes)
+
+
+def list_misplaced(ladder, certainty):
     """Pairs of a ladder in wrong order: (faster, slower, by how much it is, whether noise may be).
 
-    Measured times that differ by less than the larger of their spreads may be in either order.
+    certainty: measured times that differ by less may be in either order.
     """
     found = []
-    for i, fast in enumerate(ladder):
-        for slow in ladder[i + 1 :]:
-            if fast["predicted_ms"] >= slow["predicted_ms"]:
-                gap = slow["measured_ms"] / fast["measured_ms"] - 1
-                found.append((fast, slow, gap, gap < max(fast["spread"], slow["spread"])))
+    for fast, slow in itertools.combinations(ladder, 2):
+        if fast["predicted_ms"] >= slow["predicted_ms"]:
+            gap = slow["measured_ms"] / fast["measured_ms"] - 1
+            found.append((fast, slow, gap, gap < certainty))
     return found
+
+
+def find_clear_tau(ladder, certainty):
+    """Kendall's tau over the pairs of a ladder whose measured times tell their order."""
+    clear = sum(
+        slow["measured_ms"] / fast["measured_ms"] - 1 >= certainty
+        for fast, slow in itertools.combinations(ladder, 2)
+    )
+    wrong = sum(not noise for *_, noise in list_misplaced(ladder, certainty))
+    return 1 - 2 * wrong / clear if clear else 1.0
 
 
 def sum_up(rows):
@@ -185,21 +230,22 @@ def write_order(rows):
     ladders = list_ladders(rows)
     taus = list_taus(rows)
     goal = GOALS["tau"]
-    clear = []
-    for ladder in ladders:
-        pairs = len(ladder) * (len(ladder) - 1) / 2
-        wrong = sum(1 for *_, noise in list_misplaced(ladder) if not noise)
-        clear.append(1 - 2 * wrong / pairs)
+    repeats = json.loads(REPEATS.read_text(encoding="utf-8"))
+    certainty, pairs = find_certainty(rows, repeats["rows"])
+    clear = [find_clear_tau(ladder, certainty) for ladder in ladders]
     lines = [
         f"Of {len(ladders)} ladders, {sum(tau >= goal for tau in taus)} have a tau of {goal} or "
-        f"more, and {sum(tau >= goal for tau in clear)} where pairs count as right whose measured "
-        "times differ by less than their spread. The others, and what stands in wrong order there "
-        "(by how much the slower one was slower):",
+        f"more, and {sum(tau >= goal for tau in clear)} over the pairs whose order is certain. "
+        f"Another record of the same kernels (`repeats_h200.json`, {len(repeats['rows'])} rows) "
+        f"tells which these are: of {pairs} pairs in a ladder whose times differ by less than "
+        f"{CLOSE:.0%}, the ratio of both times was another one by less than {certainty:.1%} in "
+        "nine of ten. What differs by less is noise. The other ladders, and what stands in wrong "
+        "order there (by how much the slower one was slower):",
         "",
-        "| ladder | tau | without noise | pairs in wrong order |",
+        "| ladder | tau | where the order is certain | pairs in wrong order |",
         "| --- | ---: | ---: | --- |",
     ]
-    for ladder, tau, without in zip(ladders, taus, clear, strict=True):
+    for ladder, tau, certain in zip(ladders, taus, clear, strict=True):
         if tau >= goal:
             continue
         row = ladder[0]
@@ -207,10 +253,10 @@ def write_order(rows):
         words = [row["family"], row["dtype"], *row["parameters"].values(), shape, row["cache"]]
         wrong = [
             f"{fast['variant']} before {slow['variant']} ({'noise, ' if noise else ''}{gap:.1%})"
-            for fast, slow, gap, noise in list_misplaced(ladder)
+            for fast, slow, gap, noise in list_misplaced(ladder, certainty)
         ]
-        pairs = ", ".join(wrong[:PAIRS_MOST]) + (", ..." if len(wrong) > PAIRS_MOST else "")
-        lines.append(f"| {' '.join(words)} | {tau:.2f} | {without:.2f} | {pairs} |")
+        named = ", ".join(wrong[:PAIRS_MOST]) + (", ..." if len(wrong) > PAIRS_MOST else "")
+        lines.append(f"| {' '.join(words)} | {tau:.2f} | {certain:.2f} | {named} |")
     return "\n".join(lines)
 
 
@@ -248,7 +294,12 @@ def fill_page(text, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", default="", help="only of families that begin so")
+    parser.add_argument("--repeat", type=Path, help="another record of the same kernels")
+    parser.add_argument("--changed", nargs="*", default=(), help="kernels that it has otherwise")
     chosen = parser.parse_args()
+    if chosen.repeat:
+        take_repeats(chosen.repeat, chosen.changed)
+        return 0
     known = {}
     if FOUND.exists():
         known = {name_row(row): row for row in json.loads(FOUND.read_text(encoding="utf-8"))}

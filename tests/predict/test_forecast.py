@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy
 import pytest
@@ -336,6 +337,19 @@ def test_clearing_memory_costs_less_than_a_launch():
     assert cleared.terms["launch"].amount == 2
     assert cleared.terms["launch"].time_ms == pytest.approx((card.launch_us + card.clear_us) / 1e3)
     assert card.clear_us < card.launch_us
+
+
+def test_a_launch_that_may_begin_early_costs_less():
+    x = smemkit.empty(1 << 16, "float32", backend="sim")
+    late, early = (
+        smemkit.predict(smemkit.reduce, x, variant=name) for name in ("single_pass", "overlapped")
+    )
+    rates = json.loads(Path(__file__).with_name("rates_h200.json").read_text(encoding="utf-8"))
+    saved = [row["us"] - row["early"] for row in rates["early_launches"]["rows"]]
+    card = early.card
+    assert card.launch_us - card.early_us == pytest.approx(sum(saved) / len(saved), abs=0.05)
+    assert early.terms["launch"].time_ms == pytest.approx(card.early_us / 1e3)
+    assert late.terms["launch"].time_ms == pytest.approx(card.launch_us / 1e3)
 
 
 def test_local_memory_is_written_through():

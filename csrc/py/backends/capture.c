@@ -72,6 +72,7 @@ smk_capture_record *smk_capture_open(smk_capture_mode mode, const char *kernel, 
     record->kernel = kernel;
     record->grid = launch->grid;
     record->block = launch->block;
+    record->begins_early = launch->begins_early;
     return record;
 }
 

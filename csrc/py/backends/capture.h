@@ -36,6 +36,7 @@ typedef struct smk_capture_record {
     smk_check_result check;
     double time_ms;
     uint64_t cleared_bytes; /* of memory that the call has cleared before the launch */
+    bool begins_early;      /* as smk_launch.begins_early */
 } smk_capture_record;
 
 typedef struct smk_capture {

@@ -312,6 +312,7 @@ static int set_counts(const description *d, PyObject *dict)
         (count->warp_most > 0 && smk_dict_set(dict, "busiest", make_busiest(d)) < 0) ||
         (d->record->cleared_bytes > 0 &&
          smk_dict_set(dict, "cleared", PyLong_FromUnsignedLongLong(d->record->cleared_bytes)) < 0) ||
+        (d->record->begins_early && smk_dict_set(dict, "early", PyBool_FromLong(true)) < 0) ||
         (count->footprint_count > 0 && smk_dict_set(dict, "footprint", list_footprint(d)) < 0)) {
         return -1;
     }
