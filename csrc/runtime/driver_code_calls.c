@@ -12,6 +12,9 @@ extern smk_cuda cudaLibraryLoadData(void **library, const void *code, const int 
 extern smk_cuda cudaLibraryLoadFromFile(void **library, const char *path, const int *options, void **values,
                                         unsigned count, const int *more, void **more_values, unsigned more_count);
 extern smk_cuda cudaFuncGetAttributes(smk_cuda_function_facts *facts, const void *function);
+extern smk_cuda cudaDeviceGetAttribute(int *value, int number, int device);
+extern smk_cuda cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
+                                                                       size_t shared, unsigned flags);
 extern smk_cuda cudaFuncSetAttribute(const void *function, int attribute, int value);
 extern smk_cuda cudaLaunchKernel(const void *function, smk_dim3 grid, smk_dim3 block, void **parameters,
                                  size_t shared_bytes, smk_cuda_stream_handle stream);
@@ -128,6 +131,43 @@ SMK_EXPORT smk_cuda cuKernelGetAttribute(int *value, int attribute, const void *
 SMK_EXPORT smk_cuda cuKernelSetAttribute(int attribute, int value, const void *kernel, int device)
 {
     return device == 0 ? smk_driver_code(cudaFuncSetAttribute(kernel, attribute, value)) : SMK_CUDA_ErrorInvalidDevice;
+}
+
+/* The block of which the most threads are resident, the largest of several, and the grid that fills the device. */
+SMK_EXPORT smk_cuda cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, const void *function,
+                                                              size_t (*shared_bytes)(int threads), size_t bytes,
+                                                              int limit, unsigned flags)
+{
+    enum { MULTIPROCESSORS = 16, WARP = 32 }; /* MULTIPROCESSORS: number of an attribute of devices */
+    smk_cuda_function_facts facts;
+    int count = 0, most = 0;
+    smk_cuda code = cudaFuncGetAttributes(&facts, function);
+    code = code == SMK_CUDA_Success ? cudaDeviceGetAttribute(&count, MULTIPROCESSORS, 0) : code;
+    if (code != SMK_CUDA_Success || grid == NULL || block == NULL) {
+        return code != SMK_CUDA_Success ? smk_driver_code(code) : SMK_CUDA_ErrorInvalidValue;
+    }
+    limit = limit <= 0 || limit > facts.max_threads ? facts.max_threads : limit;
+    for (int rounded = (limit + WARP - 1) / WARP * WARP; rounded > 0; rounded -= WARP) {
+        const int threads = rounded < limit ? rounded : limit;
+        int blocks = 0;
+        code = cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+            &blocks, function, threads, shared_bytes != NULL ? shared_bytes(threads) : bytes, flags);
+        if (code != SMK_CUDA_Success) {
+            return smk_driver_code(code);
+        }
+        if (blocks * threads > most) {
+            most = blocks * threads;
+            *block = threads;
+            *grid = blocks * count;
+        }
+    }
+    return most > 0 ? SMK_CUDA_Success : SMK_CUDA_ErrorInvalidValue;
+}
+
+SMK_EXPORT smk_cuda cuOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *function,
+                                                     size_t (*shared_bytes)(int threads), size_t bytes, int limit)
+{
+    return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, shared_bytes, bytes, limit, 0);
 }
 
 /* Launches ------------------------------------------------------------------------------------------------ */

@@ -224,6 +224,12 @@ SMK_EXPORT smk_cuda cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
     return check_device(device);
 }
 
+SMK_EXPORT smk_cuda cuCtxSetFlags(unsigned flags)
+{
+    only.flags = flags;
+    return SMK_CUDA_Success;
+}
+
 SMK_EXPORT smk_cuda cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 {
     *flags = only.flags;

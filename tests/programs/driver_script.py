@@ -257,6 +257,107 @@ def check_graph():
     must("cuModuleUnload", module)
 
 
+class Operation(ctypes.Structure):
+    """A member of a batch of words that a stream writes and waits for."""
+
+    _fields_ = (
+        ("kind", ctypes.c_uint64),
+        ("address", ctypes.c_uint64),
+        ("value", ctypes.c_uint64),
+        ("rest", ctypes.c_uint64 * 3),
+    )
+
+
+def check_words():
+    """A stream writes words of memory, and waits for words that are there, or not yet."""
+    stream, memory, words = pointer(), pointer(), (ctypes.c_uint64 * 4)()
+    must("cuStreamCreate", ctypes.byref(stream), 1)
+    must("cuMemAlloc", ctypes.byref(memory), size(32))
+    must("cuMemsetD8", memory, ctypes.c_ubyte(0), size(32))
+    at = [ctypes.c_uint64(memory.value + i) for i in range(32)]
+    wide = ctypes.c_uint64(0x123456789ABCDEF)
+    must("cuStreamWriteValue32", stream, at[4], ctypes.c_uint32(0x80000001), 0)
+    must("cuStreamWriteValue64", stream, at[8], wide, 1)
+    batch = (Operation * 4)(
+        (2, at[16].value, 7), (6,), (5, at[24].value, wide.value), (1, at[16].value, 7)
+    )
+    must("cuStreamBatchMemOp", stream, 4, batch, 0)
+    must("cuMemcpyDtoH", words, memory, size(32))
+    assert list(words) == [0x80000001 << 32, wide.value, 7, wide.value]
+    # greater, equal, one bit of both, one bit of neither: each as it is, then as it is not
+    for flags, yes, no in (
+        (0, 6, 8),
+        (1, 7, 6),
+        (2, 4, 8),
+        (3, 0, 0xFFFFFFFF),
+        (0, -(2**31) + 8, 9),
+    ):
+        must("cuStreamWaitValue32", stream, at[16], ctypes.c_uint32(yes), flags)
+        assert call("cuStreamWaitValue32", stream, at[16], ctypes.c_uint32(no), flags) == 801
+    must("cuStreamWaitValue64", stream, at[8], wide, 1)
+    assert call("cuStreamWaitValue64", stream, at[8], ctypes.c_uint64(wide.value + 1), 0) == 801
+    assert call("cuStreamWaitValue32", stream, at[17], ctypes.c_uint32(0), 0) == 1
+    assert call("cuStreamWriteValue32", stream, at[16], ctypes.c_uint32(0), 2) == 1
+    must("cuStreamDestroy", stream)
+    must("cuMemFree", memory)
+
+
+def check_nodes():
+    """A graph by capture that is asked for, and nodes of any kind that join what was captured."""
+    module, function, memory = pointer(), pointer(), pointer()
+    stream, graph, exec_, copied = pointer(), pointer(), pointer(), pointer()
+    state, count, node = number(), size(), pointer()
+    out, nodes = (ctypes.c_uint32 * COUNT)(), ctypes.POINTER(pointer)()
+    must("cuModuleLoadData", ctypes.byref(module), SOURCE)
+    must("cuModuleGetFunction", ctypes.byref(function), module, b"advance")
+    must("cuMemAlloc", ctypes.byref(memory), size(4 * COUNT))
+    must("cuStreamCreate", ctypes.byref(stream), 1)
+    must("cuStreamBeginCapture", stream, 0)
+    must("cuMemsetD32Async", memory, ctypes.c_uint32(9), size(COUNT), stream)
+    asked = [ctypes.byref(x) for x in (state, ctypes.c_uint64(), graph, nodes)]
+    must("cuStreamGetCaptureInfo", stream, *asked, None, ctypes.byref(count))
+    assert (state.value, count.value) == (1, 1)
+    values = [ctypes.c_uint64(memory.value), ctypes.c_uint32(5)]
+    parameters = (pointer * 2)(*(ctypes.addressof(value) for value in values))
+    facts = (ctypes.c_ubyte * 256)()  # of a kernel that is given in place of a function
+    launch = Launch(None, (1, 1, 1, 32, 1, 1, 0), ctypes.addressof(parameters), (None, function))
+    ctypes.memmove(ctypes.addressof(facts) + 16, ctypes.byref(launch), ctypes.sizeof(launch))
+    must("cuGraphAddNode", ctypes.byref(node), graph, nodes, None, size(1), facts)
+    must("cuStreamUpdateCaptureDependencies", stream, ctypes.byref(node), None, size(1), 1)
+    must("cuStreamEndCapture", stream, ctypes.byref(graph))
+    known = Launch()
+    must("cuGraphKernelNodeGetParams", node, ctypes.byref(known))
+    assert known.function == function.value and known.shape[:7] == [1, 1, 1, 32, 1, 1, 0]
+    copy = Copy(from_kind=2, from_device=memory, to_kind=1, box=(4 * COUNT, 1, 1))
+    copy.to_host = ctypes.addressof(out)
+    facts = (ctypes.c_ubyte * 256)(1)
+    ctypes.memmove(ctypes.addressof(facts) + 32, ctypes.byref(copy), ctypes.sizeof(copy))
+    must("cuGraphAddNode", ctypes.byref(copied), graph, ctypes.byref(node), None, size(1), facts)
+    must("cuGraphInstantiate", ctypes.byref(exec_), graph, ctypes.c_ulonglong(0))
+    must("cuGraphLaunch", exec_, stream)
+    assert list(out) == [3 * i + 5 if i < 32 else 9 for i in range(COUNT)]
+    copy.box[0] = 4
+    ctypes.memmove(ctypes.addressof(facts) + 32, ctypes.byref(copy), ctypes.sizeof(copy))
+    must("cuGraphExecNodeSetParams", exec_, copied, facts)
+    values[1].value = 8
+    facts = (ctypes.c_ubyte * 256)()
+    ctypes.memmove(ctypes.addressof(facts) + 16, ctypes.byref(launch), ctypes.sizeof(launch))
+    must("cuGraphExecNodeSetParams", exec_, node, facts)
+    must("cuGraphLaunch", exec_, stream)
+    assert out[:3] == [8, 8, 11]
+    must("cuGraphExecDestroy", exec_)
+    must("cuGraphDestroy", graph)
+    must("cuStreamDestroy", stream)
+    grid, block = number(), number()
+    wanted = ctypes.byref(grid), ctypes.byref(block), function, None, size(0)
+    must("cuOccupancyMaxPotentialBlockSize", *wanted, 0)
+    assert (grid.value, block.value) == (264, 1024)
+    must("cuOccupancyMaxPotentialBlockSize", *wanted, 200)
+    assert (grid.value, block.value) == (132 * 16, 128)
+    must("cuMemFree", memory)
+    must("cuModuleUnload", module)
+
+
 def main():
     context, current = pointer(), pointer()
     must("cuInit", 0)
@@ -268,6 +369,8 @@ def main():
     check_missing()
     check_mapping()
     check_graph()
+    check_words()
+    check_nodes()
     for extra in (False, True, "steps"):
         assert run(extra) == [3 * i + 5 for i in range(COUNT)]
     print("right")
