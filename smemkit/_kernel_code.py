@@ -24,7 +24,7 @@ def read_path(path: Any, options: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """(code, options) of a file: reports name it, and the headers beside it are found."""
     try:
         path = Path(os.fsdecode(path))
-        code = path.read_text(encoding="utf-8")
+        code = path.read_text(encoding="utf-8").removeprefix("\ufeff")  # a byte order mark
     except TypeError:
         raise _core.ArgumentTypeError(
             f"path must be a str or a path, not {type(path).__name__}"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MULTIPROCESSORS_MAX = 1024, NAMES_BYTES = 256, STATUS_OF_MISTAKES = 2 };
+enum { NAMES_BYTES = 384, STATUS_OF_MISTAKES = 2 };
 
 static const smk_runtime_card cards[] = {
 #define SMK_RUNTIME_CARD(name_, multiprocessors_, memory_gib_, l2_kib_, bus_bits_, clock_mhz_, memory_mhz_)            \
@@ -41,12 +41,25 @@ static size_t find_card(const char *name)
     return i;
 }
 
+/* Ends the program, which has not begun. */
+static _Noreturn void refuse_card(void)
+{
+    smk_watch_add_refused_card();
+    _exit(STATUS_OF_MISTAKES);
+}
+
 /* Before the program begins: results of another card than the one that was asked for would be taken for right. */
 __attribute__((constructor)) static void refuse_unknown_card(void)
 {
     const char *name = smk_settings_get()->card;
     char names[NAMES_BYTES] = "";
     size_t used = 0;
+    uint32_t count = 0;
+    smk_error error;
+    if (smk_cards_multiprocessors(1, &count, &error) != SMK_OK) {
+        smk_outcome_say("%s", error.message);
+        refuse_card();
+    }
     if (find_card(name) < CARDS) {
         return;
     }
@@ -54,19 +67,17 @@ __attribute__((constructor)) static void refuse_unknown_card(void)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", cards[i].name);
     }
     smk_outcome_say("%s is no card that is known here; known are %s", name, names);
-    smk_watch_add_refused_card();
-    _exit(STATUS_OF_MISTAKES);
+    refuse_card();
 }
 
 static void choose(void)
 {
-    const char *count = getenv("SMEMKIT_SM_COUNT");
-    const long wanted = count != NULL ? strtol(count, NULL, 10) : 0;
+    uint32_t count = 0;
     chosen = cards[find_card(smk_settings_get()->card)];
     const smk_card *card = smk_cards_find(chosen.name);
     chosen.limits = card == NULL ? NULL : smk_occupancy_find(card->major, card->minor);
-    if (wanted > 0 && wanted <= MULTIPROCESSORS_MAX) {
-        chosen.multiprocessors = (int)wanted;
+    if (smk_cards_multiprocessors((uint32_t)chosen.multiprocessors, &count, NULL) == SMK_OK) {
+        chosen.multiprocessors = (int)count;
     }
 }
 

@@ -107,6 +107,7 @@ static void fill_machine(smk_cuda_properties *facts)
     facts->constant_bytes = (size_t)attribute(ATTRIBUTE_constant_bytes);
     facts->major = attribute(ATTRIBUTE_major);
     facts->minor = attribute(ATTRIBUTE_minor);
+    facts->integrated = attribute(ATTRIBUTE_integrated);
     facts->maps_host_memory = facts->concurrent_kernels = facts->unified_addressing = 1;
     facts->pci_bus = attribute(ATTRIBUTE_pci_bus);
     facts->async_engines = attribute(ATTRIBUTE_async_engines);

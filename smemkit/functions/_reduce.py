@@ -125,6 +125,17 @@ def _find_neighbours(
     return (m, n, k), tuple(size for part in kept for size in part)
 
 
+def _call(x: Any, op: Any, **how: Any) -> Any:
+    """reduce_axis of the extension, whose errors name the function that was called."""
+    try:
+        return _core.reduce_axis(x, op, **how)
+    except _core.Error as error:
+        message = str(error)
+        if message.startswith(("reduce_axis:", "reduce_axis ")):
+            error.args = (message.replace("reduce_axis", "reduce", 1), *error.args[1:])
+        raise
+
+
 def _reduce_groups(x: Any, op: Any, axes: Sequence[int], out: Any, how: dict[str, Any]) -> Any:
     """Reduces the axes of x, neighbours together; the result has one dimension."""
     groups = _group(x.shape, axes)
@@ -139,7 +150,7 @@ def _reduce_groups(x: Any, op: Any, axes: Sequence[int], out: Any, how: dict[str
         )
         last = sum(reduced for _, reduced in groups) == 1
         target: Any = out.reshape(m, k) if last and out is not None else None
-        x = _core.reduce_axis(x.reshape(m, n, k), op, out=target, **how)
+        x = _call(x.reshape(m, n, k), op, out=target, **how)
         groups[at] = [1, False]
     return x
 
@@ -272,7 +283,7 @@ def reduce(
         if found is not None and (out is None or target is not None):
             (m, n, k), shape = found
             checked: Any = op  # one of the names that reduce_axis takes, or refused by it
-            result: _core.DeviceArray = _core.reduce_axis(
+            result: _core.DeviceArray = _call(
                 x.reshape(m, n, k),
                 checked,
                 variant=variant,

@@ -347,7 +347,7 @@ def rank(
     known = {} if family is None else _core.variants(family)
     rows: list[RankedChoice] = []
     first: _core.Error | None = None
-    unable: _core.BackendError | None = None  # the first that the card itself refused
+    unable: list[_core.BackendError] = []  # what the card itself refused
     with _progress.operation("rank"):
         for keywords in wanted:
             words = {**kwargs, **keywords}
@@ -360,15 +360,17 @@ def rank(
             except _core.Error as error:
                 first = first or error
                 if isinstance(error, _core.BackendError):
-                    unable = unable or error
+                    unable.append(error)
                 rows.append(RankedChoice(keywords, refusal=str(error)))
                 continue
             rows.append(RankedChoice(keywords, found))
     if first is not None and all(row.prediction is None for row in rows):
-        if len(rows) == 1 or unable is None:
+        if len(rows) == 1 or not unable:
             raise first
+        others = len(rows) - len(unable)
+        taken = f" that take these arguments ({others} others do not)" if others else ""
         raise _core.BackendError(
-            f"none of the {len(rows)} choices can run on {card.name}: {unable}"
-        ) from unable
+            f"none of the {len(unable)} choices{taken} can run on {card.name}: {unable[0]}"
+        ) from unable[0]
     rows.sort(key=lambda row: float("inf") if row.prediction is None else row.prediction.time_ms)
     return Ranking(getattr(function, "__name__", "the function"), card, tuple(rows))

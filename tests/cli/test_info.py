@@ -40,6 +40,11 @@ def test_refused_and_ignored(write, capsys):
     assert "registers" in output.splitlines()[-1]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(write, capsys):
+    assert main(["info", write("\ufeff" + PTX)]) == 1
+    assert "3 kernels and 1 device function" in capsys.readouterr().out
+
+
 def test_all_runs(write, capsys):
     kept = "\n".join(line for line in PTX.splitlines() if "inner" not in line)
     assert main(["info", write(kept)]) == 0

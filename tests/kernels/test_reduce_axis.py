@@ -267,6 +267,10 @@ def test_refused(op, how, error, words, machine):
     with pytest.raises(error, match=words) as caught:
         smemkit.reduce(np.ones((2, 300)), op, **how, backend=machine)
     assert isinstance(caught.value, smemkit.Error)
+    assert "reduce_axis" not in str(caught.value)
+    with pytest.raises(error) as caught:
+        smemkit.reduce(smemkit.asarray(np.ones((2, 300)), backend=machine), op, **how)
+    assert "reduce_axis" not in str(caught.value)
 
 
 def test_refused_operands(machine):

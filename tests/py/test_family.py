@@ -288,6 +288,35 @@ def test_all_inputs_have_one_type(family, machine, rng):
         call(sample, *arrays, backend=machine)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", ">f4"])
+def test_lists_of_whole_numbers_have_the_type_of_the_array(dtype, machine):
+    """As numbers of Python have in NumPy."""
+    a = np.array([[1, 2], [3, 4]], dtype)
+    for b in ([[5, 6], [7, 8]], ([5, 6], (7, 8)), [[True, False], [False, True]]):
+        expected = smemkit.gemm(a, np.array(b, dtype), backend=machine)
+        for found in (smemkit.gemm(a, b, backend=machine), smemkit.gemm(b, a, backend=machine).T):
+            assert found.dtype == expected.dtype
+        assert (smemkit.gemm(a, b, backend=machine) == expected).all()
+    assert smemkit.gemm(a[:0], [[5], [6]], backend=machine).shape == (0, 1)
+    assert smemkit.vector_add(np.zeros(0, "f4"), [], backend=machine).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "b"),
+    [
+        ("float32", [[2**24 + 1]]),
+        ("float64", [[2**53 + 1]]),
+        ("int8", [[300]]),
+        ("float32", [[2**70]]),
+        ("float32", [[0.5]]),
+        ("float32", np.array([[1]])),
+    ],
+)
+def test_what_would_lose_values_or_is_no_list_keeps_its_type(dtype, b, machine):
+    with pytest.raises(smemkit.ArgumentTypeError, match="int64|object|float64"):
+        smemkit.gemm(np.ones((1, 1), dtype), b, backend=machine)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "advice"),
     [

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/mutation.h"
+#include "registry/cards.h"
 #include "registry/occupancy.h"
 
 #include <stdatomic.h>
@@ -148,16 +149,6 @@ static smk_status adopt(void *host, uint64_t bytes, uint64_t *address, smk_error
     return status == SMK_OK ? smk_memory_adopt(present, host, bytes, address, error) : status;
 }
 
-enum { MULTIPROCESSORS_MOST = 1024 };
-
-/* SMEMKIT_SM_COUNT, or as many as an H200 has where it is no number that a GPU could have. */
-static uint32_t count_multiprocessors(void)
-{
-    const char *text = getenv("SMEMKIT_SM_COUNT");
-    const long count = text != NULL ? strtol(text, NULL, 10) : 0;
-    return count > 0 && count <= MULTIPROCESSORS_MOST ? (uint32_t)count : SMK_H200_MULTIPROCESSORS;
-}
-
 static _Thread_local struct {
     bool is_other; /* than an H200 */
     smk_machine machine;
@@ -177,13 +168,13 @@ const smk_machine *smk_backend_sim_pretended(void)
 /* The simulated machine is an H200, with its counts, unless the thread plans for another one. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
-    (void)error;
+    smk_status status = SMK_OK;
     if (!simulated.is_other) {
-        simulated.machine = (smk_machine){
-            .capability = 90, .multiprocessors = count_multiprocessors(), .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
+        simulated.machine = (smk_machine){.capability = 90, .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
+        status = smk_cards_multiprocessors(SMK_H200_MULTIPROCESSORS, &simulated.machine.multiprocessors, error);
     }
     *machine = &simulated.machine;
-    return SMK_OK;
+    return status;
 }
 
 enum { CHUNK_BYTES = 1 << 16 };
@@ -422,14 +413,18 @@ static smk_status check_cooperative(smk_backend_code *code, const char *entry, c
     if (status == SMK_OK) {
         status = smk_occupancy_count(smk_occupancy_find(9, 0), &use, &occupancy, error);
     }
-    const uint64_t most = (uint64_t)occupancy.blocks * count_multiprocessors();
+    uint32_t multiprocessors = 0;
+    if (status == SMK_OK) {
+        status = smk_cards_multiprocessors(SMK_H200_MULTIPROCESSORS, &multiprocessors, error);
+    }
+    const uint64_t most = (uint64_t)occupancy.blocks * multiprocessors;
     if (status == SMK_OK && blocks > most && occupancy.blocks > 0) {
         status = smk_status_fail(
             error, SMK_LAUNCH,
             "the launch of %.100s is cooperative, so all of its %llu blocks must be on the machine "
             "at once: it holds %llu, %u on each of its %u multiprocessors; launch fewer blocks, "
             "each of which takes several parts of the work",
-            entry, (unsigned long long)blocks, (unsigned long long)most, occupancy.blocks, count_multiprocessors());
+            entry, (unsigned long long)blocks, (unsigned long long)most, occupancy.blocks, multiprocessors);
     }
     return status;
 }

@@ -169,6 +169,53 @@ static PyObject *take_foreign(smk_family_call *call, size_t i, PyObject *value)
     return smk_foreign_take(call->state, subject, value);
 }
 
+/* The elements of an array of whole numbers in another type, a new reference; NULL, without an exception, where that
+ * loses any. */
+static PyObject *convert_whole(PyArrayObject *array, PyArray_Descr *type)
+{
+    PyArrayObject *there = smk_ndarray_cast(array, type);
+    PyArrayObject *back = there == NULL ? NULL : smk_ndarray_cast(there, PyArray_DESCR(array));
+    const bool same =
+        back != NULL && memcmp(PyArray_DATA(back), PyArray_DATA(array), (size_t)PyArray_NBYTES(array)) == 0;
+    PyErr_Clear(); /* of a warning that is an error */
+    Py_XDECREF(back);
+    if (!same) {
+        Py_CLEAR(there);
+    }
+    return (PyObject *)there;
+}
+
+/* Gives lists of whole numbers the type of the first array beside them, as NumPy does with numbers of Python. Returns 0,
+ * or -1 with an exception set. */
+static int convert_lists(smk_family_call *call)
+{
+    PyArray_Descr *type = NULL;
+    for (size_t i = 0; type == NULL && i < call->inputs; i++) {
+        type = call->input[i].type[0] == '\0' && PyArray_Check(call->given[i])
+                   ? PyArray_DESCR((PyArrayObject *)call->operands[i])
+                   : NULL;
+    }
+    for (size_t i = 0; type != NULL && i < call->inputs; i++) {
+        const bool is_list = PyList_Check(call->given[i]) || PyTuple_Check(call->given[i]);
+        PyArrayObject *array = (PyArrayObject *)call->operands[i];
+        const int number = PyArray_TYPE(array);
+        if (!is_list || call->input[i].type[0] != '\0' ||
+            !(PyTypeNum_ISINTEGER(number) || PyTypeNum_ISBOOL(number) || PyArray_SIZE(array) == 0) ||
+            !PyArray_IS_C_CONTIGUOUS(array)) {
+            continue;
+        }
+        PyObject *converted = convert_whole(array, type);
+        if (converted != NULL) {
+            Py_SETREF(call->operands[i], converted);
+            Py_CLEAR(call->holds[i]);
+            if (hold(call, i, converted) < 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
 static int take_inputs(smk_family_call *call, PyObject *const *values)
 {
     size_t device_count = 0;
@@ -193,7 +240,7 @@ static int take_inputs(smk_family_call *call, PyObject *const *values)
             return -1;
         }
     }
-    return 0;
+    return call->on_device ? 0 : convert_lists(call);
 }
 
 int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values, PyObject *out)

@@ -268,7 +268,29 @@ static void write_sums(document *d, const contract *c)
             before = ", ";
         }
     }
-    write_text(d, ".\n\n");
+    write_text(d, ".\n");
+}
+
+/* The same of sums that are a choice of the call, by choices.def. */
+static void write_chosen_sums(document *d, const contract *c)
+{
+    static const struct {
+        const char *family, *choice, *type, *result;
+    } rows[] = {
+#define SMK_CHOICE(family, choice, type, result, expression, neutral) {#family, #choice, #type, #result},
+#define SMK_AXIS_CHOICE(family, choice, type, result, accumulator, expression, keep, neutral, finish)                  \
+    SMK_CHOICE(family, choice, type, result, expression, neutral)
+#include "registry/choices.def"
+#undef SMK_AXIS_CHOICE
+#undef SMK_CHOICE
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].family, c->family->name) == 0 && strcmp(rows[i].choice, "sum") == 0 &&
+            strcmp(rows[i].type, rows[i].result) != 0) {
+            write_text(d, "Sums of %s have the type %s, and so has an out for them.\n", rows[i].type, rows[i].result);
+        }
+    }
+    write_text(d, "\n");
 }
 
 static void write_document(document *d, const contract *c)
@@ -282,6 +304,7 @@ static void write_document(document *d, const contract *c)
                "device arrays where they lie on a GPU, else as NumPy arrays.\nElement types: %s",
                c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "", types);
     write_sums(d, c);
+    write_chosen_sums(d, c);
     write_parameters(d, c);
     write_shapes(d, c);
     write_text(
