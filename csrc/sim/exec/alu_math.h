@@ -353,10 +353,14 @@ SMK_INLINE uint32_t smk_div_u32(uint32_t a, uint32_t b)
 {
     /* No quotient of 32-bit integers is so close below an integer that its double rounds up to it. */
     const double quotient = (double)a / (double)(b == 0 ? 1 : b);
+#if defined(__AVX512VL__) /* has the conversion; others have that to signed integers alone */
+    return b == 0 ? UINT32_MAX : (uint32_t)quotient;
+#else
     const bool big = quotient >= 2147483648.0;
     const int32_t part = (int32_t)(big ? quotient - 2147483648.0 : quotient);
     const uint32_t whole = (uint32_t)part + (big ? UINT32_C(0x80000000) : 0);
     return b == 0 ? UINT32_MAX : whole;
+#endif
 }
 
 SMK_INLINE uint32_t smk_rem_u32(uint32_t a, uint32_t b)
