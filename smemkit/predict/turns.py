@@ -6,10 +6,11 @@ blocks run one after the other for long, and one that waits for a later one asks
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from .phases import WATCHING
+from .phases import WATCHING, is_watching
 from .ptx_chain import FENCE, read_step
 from .ptx_counts import GUARD
 from .ptx_lines import list_loops
@@ -19,25 +20,41 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .cards import Card
-    from .ptx_lines import Loop
 
-BRANCH = re.compile(r"@!?%\w+\s+bra\b")
+BRANCH = re.compile(r"@!?%\w+\s+bra(?:\.uni)?\s+([\w$%]+)")
 WORK = ("store.", "load.shared", "atomic.shared", "barrier", "shuffle", "vote", "async", "tensor")
 
 
-def list_ended(facts: Mapping[str, Any], guards: set[str]) -> list[tuple[str, Loop]]:
-    """(function, loop) of the loops at whose end a branch depends on one of these registers."""
-    ends = {
-        (row["function"], row["ptx_line"])
-        for row in facts["instructions"]
-        if BRANCH.match(row["ptx"]) and read_step(row["ptx"]).guard in guards
-    }
-    return [  # loops are looked for last, as that takes longest
-        (function, loop)
-        for function in dict.fromkeys(function for function, _ in ends)
-        for loop in list_loops(facts["ptx"], function)
-        if (function, loop.last) in ends
-    ]
+class Jump(NamedTuple):
+    """A branch back: its function, the line of its target and its own."""
+
+    function: str
+    first: int
+    last: int
+
+
+def list_jumps(facts: Mapping[str, Any], guards: set[str]) -> list[Jump]:
+    """The branches back that depend on one of these registers."""
+    found = []
+    for row in facts["instructions"]:
+        branch = BRANCH.match(row["ptx"])
+        if branch is None or read_step(row["ptx"]).guard not in guards:
+            continue
+        before = [line for line in _find_label(facts["ptx"], branch[1]) if line <= row["ptx_line"]]
+        if before:
+            found.append(Jump(row["function"], before[-1], row["ptx_line"]))
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _find_label(ptx: str, name: str) -> list[int]:
+    """The lines that begin with a label: functions may have labels of one name."""
+    found, place = [], ptx.find(f"{name}:")
+    while place >= 0:
+        if not ptx[ptx.rfind("\n", 0, place) + 1 : place].strip():
+            found.append(ptx.count("\n", 0, place) + 1)
+        place = ptx.find(f"{name}:", place + 1)
+    return found
 
 
 def find_answers(facts: Mapping[str, Any]) -> set[str]:
@@ -47,6 +64,8 @@ def find_answers(facts: Mapping[str, Any]) -> set[str]:
     """
     rows = facts["instructions"]
     made: set[str] = set()
+    if not any("atom" in row["ptx"] for row in rows):
+        return made
     for row in rows + rows:
         step = read_step(row["ptx"])
         if step.kind == "atomic.global":
@@ -61,7 +80,7 @@ def find_answers(facts: Mapping[str, Any]) -> set[str]:
 def has_turns(facts: Mapping[str, Any]) -> bool:
     """Do blocks ask an atomic again and again until others have changed what it gives?"""
     answers = find_answers(facts)
-    return bool(answers) and bool(list_ended(facts, answers))
+    return bool(answers) and bool(list_jumps(facts, answers))
 
 
 def is_chain(facts: Mapping[str, Any]) -> bool:
@@ -81,7 +100,7 @@ def is_chain(facts: Mapping[str, Any]) -> bool:
         if not answers.isdisjoint(step.operands) and not (own - answers).isdisjoint(step.operands)
         for name in step.results
     }
-    return bool(compared) and bool(list_ended(facts, compared))
+    return bool(compared) and bool(list_jumps(facts, compared))
 
 
 def time_turns(facts: Mapping[str, Any], card: Card, resident: int) -> float:
@@ -106,6 +125,8 @@ def find_watched(facts: Mapping[str, Any]) -> set[str]:
     """Registers made of what loads have read that watch what other blocks write."""
     rows = facts["instructions"]
     made: set[str] = set()
+    if not is_watching(facts):
+        return made
     for row in rows + rows:
         step = read_step(row["ptx"])
         if WATCHING.search(row["ptx"]) or not made.isdisjoint(step.operands):
@@ -121,24 +142,30 @@ def calm(facts: Mapping[str, Any]) -> Mapping[str, Any]:
     rows = facts["instructions"]
     asked = find_answers(facts) | find_watched(facts)
     shares: dict[int, float] = {}
-    for function, loop in list_ended(facts, asked) if asked else []:
-        own = [
-            (i, row, read_step(row["ptx"]))
+    for jump in list_jumps(facts, asked) if asked else []:
+        inside = {
+            i: read_step(row["ptx"])
             for i, row in enumerate(rows)
-            if row["function"] == function
-        ]
-        inside = [each for each in own if loop.first <= each[1]["ptx_line"] <= loop.last]
-        made = {name for *_, step in inside for name in step.results}
-        if any(step.kind.startswith(WORK) for *_, step in inside) or any(
+            if row["function"] == jump.function and jump.first <= row["ptx_line"] <= jump.last
+        }
+        made = {name for step in inside.values() for name in step.results}
+        if any(step.kind.startswith(WORK) for step in inside.values()) or any(
             not made.isdisjoint(step.operands)
-            for *_, step in inside
+            for step in inside.values()
             if step.kind in ("atomic.global", "load.global")
         ):
             continue
-        entries = sum(_count(row) for _, row, _ in own if row["ptx_line"] in loop.entering)
-        passes = max((_count(row) for _, row, _ in inside), default=0)
+        passes = max(_count(rows[i]) for i in inside)
+        behind = [
+            (row["ptx_line"], _count(row))
+            for row in rows
+            if row["function"] == jump.function and row["ptx_line"] > jump.last
+        ]
+        if behind and min(behind)[1] >= passes:
+            continue  # they are found changed at once
+        entries = _count_entries(facts, jump)
         if 0 < entries < passes:
-            shares |= {i: entries / passes for i, *_ in inside}
+            shares |= dict.fromkeys(inside, entries / passes)
     if not shares:
         return facts
     scaled = [_scale(row, shares.get(i, 1.0)) for i, row in enumerate(rows)]
@@ -154,6 +181,16 @@ def calm(facts: Mapping[str, Any]) -> Mapping[str, Any]:
     found = {**facts, "instructions": scaled, "counters": counters, "footprint": touched}
     found.pop("busiest", None)
     return found
+
+
+def _count_entries(facts: Mapping[str, Any], jump: Jump) -> float:
+    loops = list_loops(facts["ptx"], jump.function)  # last, as that takes longest
+    lines = {line for loop in loops if loop.last == jump.last for line in loop.entering}
+    return sum(
+        _count(row)
+        for row in facts["instructions"]
+        if row["function"] == jump.function and row["ptx_line"] in lines
+    )
 
 
 def _count(row: Mapping[str, Any]) -> float:

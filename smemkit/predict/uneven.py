@@ -9,7 +9,7 @@ from .executed import map_counts
 from .latency import time_warps
 from .phases import is_watching
 from .ptx_chain import read_step, time_chain
-from .turns import list_ended
+from .turns import BRANCH, list_jumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
 MORE_WORK = 2_000_000  # warp instructions that are counted where some blocks do not tell enough
 MORE_LEAST = 8  # times as many blocks as before: fewer tell little more
+LITTLE = 0.05  # of the instructions: of a loop with fewer blocks will seldom have many
 BUSIER = 2.0  # times the mean, from where on a warp or a block is timed by itself
 
 
@@ -72,6 +73,8 @@ def has_loops_of_data(facts: Mapping[str, Any]) -> bool:
     """Do loops run as often as values say that the kernel has read?"""
     read: set[str] = set()
     rows = facts["instructions"]
+    if not any(BRANCH.match(row["ptx"]) for row in rows):
+        return False
     shared, before = False, -1
     while before != len(read):  # until nothing more is found: registers are made in loops too
         before = len(read)
@@ -83,7 +86,16 @@ def has_loops_of_data(facts: Mapping[str, Any]) -> bool:
             loads = step.kind in ("load.global", "atomic.global", "atomic.shared")
             if depends or loads or (step.kind == "load.shared" and shared):
                 read.update(step.results)
-    return bool(list_ended(facts, read))
+    work = facts["counters"].get("instructions.warp", 0)
+    return any(
+        sum(
+            row["counters"].get("instructions.warp", 0)
+            for row in rows
+            if row["function"] == jump.function and jump.first <= row["ptx_line"] <= jump.last
+        )
+        > LITTLE * work
+        for jump in list_jumps(facts, read)
+    )
 
 
 def is_unsure(facts: Mapping[str, Any]) -> bool:
