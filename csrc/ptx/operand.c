@@ -22,6 +22,9 @@ bool smk_operand_fits(smk_type have, smk_type want, bool relaxed)
     if (kind == SMK_KIND_BITS || other == SMK_KIND_BITS) {
         return true;
     }
+    if (have == SMK_TYPE_F16X2 && kind != SMK_KIND_FLOAT) {
+        return true; /* set.gtu.u32.f16x2 writes such a register, and ptxas takes it for one of .b32 */
+    }
     if (kind == SMK_KIND_FLOAT) {
         /* Old compilers keep half precision in integer registers. */
         bool packed = want == SMK_TYPE_F16 || want == SMK_TYPE_F16X2 || want == SMK_TYPE_BF16 ||
@@ -103,7 +106,7 @@ static smk_status check_immediate(smk_parser *parser, const smk_statement *state
     if (!smk_operand_convert(operand, slot->type, &bits)) {
         return mismatch(parser, statement, index, slot->type);
     }
-    if ((slot->role == 'i' && bits != operand->bits) || (slot->ranged && (bits < slot->least || bits > slot->most))) {
+    if ((slot->role == 'i' && bits != operand->bits) || (slot->ranged && (operand->bits < slot->least || operand->bits > slot->most))) {
         const smk_token *at = &statement->operand_at[index];
         return smk_parse_fail(parser, at, SMK_PTX, "'%s': operand %u, '%.*s', is out of range",
                               smk_module_opcode_name((smk_opcode)statement->instruction.opcode), index + 1,

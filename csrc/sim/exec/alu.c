@@ -183,6 +183,8 @@ static smk_handler find_convert(alu_key key, const unsigned storage_bits[SMK_OPE
             key.flags |= F(RN);
         if (is_integer(to))
             key.flags &= ~F(SAT); /* it saturates anyway */
+        if (from == SMK_TYPE_BF16 && (to == SMK_TYPE_F32 || to == SMK_TYPE_F64))
+            key.flags &= ~roundings; /* nothing is rounded */
         if (is_integer(to) && (key.flags & (F(RZI) | F(RNI))) != 0)
             key.flags &= ~F(FTZ); /* a subnormal number becomes zero anyway */
         row = find_exact(key);

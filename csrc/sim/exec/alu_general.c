@@ -85,7 +85,8 @@ static void load_floats(const smk_warp *warp, uint32_t offset, unsigned storage,
         }
     } else if (type == SMK_TYPE_BF16) {
         for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
-            values[i] = (double)smk_widen_bf16((uint16_t)bits[i]);
+            const float single = smk_widen_bf16((uint16_t)bits[i]);
+            values[i] = (double)(ftz ? smk_flush_f32(single) : single);
         }
     } else {
         for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {

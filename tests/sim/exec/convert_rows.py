@@ -144,7 +144,7 @@ def narrowing(source, target, *, modes=MODES, ftz=False, sat=False):
                 # .ftz does not reach a conversion to f16 (seen on sm_90: .rp gives the least one)
                 if flushes and form is xf.F32 and result is not xf.F16:
                     a = xf.flush(a, form)
-                bits = xf.convert(a, form, result, mode)
+                bits = xf.convert(a, form, result, mode or xf.NEAREST)
                 if flushes and result is xf.F32:
                     if bits & 0x7FFFFFFF == 1 << 23:
                         return None  # only rounding made it normal, perhaps
@@ -153,21 +153,25 @@ def narrowing(source, target, *, modes=MODES, ftz=False, sat=False):
                     return None if bits == result.sign else xf.saturate(bits, result)
                 return bits
 
-            yield f"cvt.{mode}{'.ftz' * flushes}{'.sat' * saturates}.{target}.{source}", run
+            rounds = f".{mode}" if mode else ""  # to the nearest, where none is named
+            yield f"cvt{rounds}{'.ftz' * flushes}{'.sat' * saturates}.{target}.{source}", run
 
 
-def widening(source, target, *, ftz=False, sat=False):
+def widening(source, target, *, modes=(None,), ftz=False, sat=False):
+    """(words, function) of a conversion in which no rounding is needed; it may name one."""
     form, result = FLOATS[source], FLOATS[target]
-    for flushes, saturates in itertools.product((False, True)[: 1 + ftz], (False, True)[: 1 + sat]):
+    for mode, flushes, saturates in itertools.product(
+        modes, (False, True)[: 1 + ftz], (False, True)[: 1 + sat]
+    ):
 
         def run(a, flushes=flushes, saturates=saturates):
-            a = xf.flush(a, form) if flushes and form is xf.F32 else a
+            a = xf.flush(a, form) if flushes and form in (xf.F32, xf.BF16) else a
             bits = xf.convert(a, form, result)
             if saturates:
                 return None if bits == result.sign else xf.saturate(bits, result)
             return bits
 
-        yield f"cvt{'.ftz' * flushes}{'.sat' * saturates}.{target}.{source}", run
+        yield f"cvt{f'.{mode}' * bool(mode)}{'.ftz' * flushes}{'.sat' * saturates}.{target}.{source}", run
 
 
 def limited(form, mode, satfinite, is_relu):
@@ -205,8 +209,12 @@ def float_groups(rng):
         *narrowing("f16", "bf16"),
         *widening("f16", "f32", sat=True),
         *widening("f16", "f64"),
-        *widening("bf16", "f32"),
+        *widening("bf16", "f32", ftz=True),
         *widening("bf16", "f64"),
+        *widening("bf16", "f32", modes=MODES, ftz=True),
+        *widening("bf16", "f64", modes=MODES),
+        *narrowing("bf16", "f16", modes=(None,)),
+        *narrowing("f16", "bf16", modes=(None,)),
         *widening("f32", "f64", ftz=True, sat=True),
         *widening("f32", "f32", ftz=True, sat=True),
     ]

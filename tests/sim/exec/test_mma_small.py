@@ -116,7 +116,8 @@ def write_kernel(form, counts, places, constant):
     extra = ["%meta"] * form.sparse + ["%sa", "%sb"] * (form.scales > 0)
     loaded = [*((x, "b32") for x in a + b), *((x, kind) for x in c), *((x, "b32") for x in extra)]
     operands = ["{" + ", ".join(x) + "}" for x in (d, a, b, c)]
-    operands += ["%meta", "0"] * form.sparse
+    meta = "{%meta}" if form.scales and constant else "%meta"
+    operands += [meta, "0"] * form.sparse
     before = []
     for i, x in enumerate(("%sa", "{%sb}") * (form.scales > 0)):
         names = [f"%h{2 * i}", f"%h{2 * i + 1}"]
