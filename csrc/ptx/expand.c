@@ -218,8 +218,9 @@ static smk_status expand_wide(smk_parser *parser, const smk_statement *origin)
     smk_statement made;
     smk_expand_begin(parser, origin, (smk_opcode)instruction->opcode, &made);
     for (unsigned i = 0; i < instruction->word_count; i++) {
-        if (!instruction->words[i].is_type) {
-            smk_expand_modifier(&made, (smk_modifier)instruction->words[i].value);
+        const smk_word word = instruction->words[i];
+        if (!word.is_type && word.value != SMK_MODIFIER_MMIO) { /* .mmio has no vectors; a pair is one access too */
+            smk_expand_modifier(&made, (smk_modifier)word.value);
         }
     }
     smk_expand_modifier(&made, SMK_MODIFIER_V2);

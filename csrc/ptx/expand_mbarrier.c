@@ -80,9 +80,20 @@ static smk_status widen(const mbarrier *m, smk_operand count, smk_operand *wide)
     return emit(m, &made, operands, 2);
 }
 
+/* Is the address one in shared memory? 32 bits are, even where cp.async.mbarrier.arrive names no space. */
+static bool is_shared(const mbarrier *m)
+{
+    const smk_instruction *instruction = &m->origin->instruction;
+    const smk_operand *address = &instruction->operands[0];
+    const smk_register *registers = m->parser->registers.items;
+    return instruction->space == SMK_SPACE_SHARED ||
+           (instruction->opcode == SMK_OPCODE_CP && address->base_kind == SMK_OPERAND_REGISTER &&
+            smk_module_type_bits((smk_type)registers[address->index].type) == 32);
+}
+
 static void name_space(const mbarrier *m, smk_statement *made)
 {
-    if (m->origin->instruction.space == SMK_SPACE_SHARED) {
+    if (is_shared(m)) {
         smk_expand_modifier(made, SMK_MODIFIER_SHARED);
     }
 }

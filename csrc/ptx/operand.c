@@ -106,7 +106,8 @@ static smk_status check_immediate(smk_parser *parser, const smk_statement *state
     if (!smk_operand_convert(operand, slot->type, &bits)) {
         return mismatch(parser, statement, index, slot->type);
     }
-    if ((slot->role == 'i' && bits != operand->bits) || (slot->ranged && (operand->bits < slot->least || operand->bits > slot->most))) {
+    if ((slot->role == 'i' && bits != operand->bits) ||
+        (slot->ranged && (operand->bits < slot->least || operand->bits > slot->most))) {
         const smk_token *at = &statement->operand_at[index];
         return smk_parse_fail(parser, at, SMK_PTX, "'%s': operand %u, '%.*s', is out of range",
                               smk_module_opcode_name((smk_opcode)statement->instruction.opcode), index + 1,
@@ -235,7 +236,9 @@ static smk_status check_address(smk_parser *parser, const smk_statement *stateme
     if (operand->base_kind == SMK_OPERAND_REGISTER) {
         smk_type type = register_type(parser, operand);
         smk_type_kind kind = smk_module_type_kind(type);
-        bool narrow = space != SMK_SPACE_GENERIC && space != SMK_SPACE_GLOBAL;
+        /* libcu++ hands cp.async.mbarrier.arrive an address in shared memory without naming the space */
+        const bool shared = smk_module_has(&statement->instruction, SMK_MODIFIER_MBARRIER);
+        bool narrow = (space != SMK_SPACE_GENERIC && space != SMK_SPACE_GLOBAL) || shared;
         unsigned bits = smk_module_type_bits(type);
         if (kind == SMK_KIND_FLOAT || kind == SMK_KIND_PREDICATE || (bits != 64 && !(narrow && bits == 32))) {
             return smk_parse_fail(parser, at, SMK_PTX_TYPE,

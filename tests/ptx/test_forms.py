@@ -18,7 +18,7 @@ DECLARATIONS = """\
 REGISTERS = """\
 .reg .pred p, q; .reg .b8 c; .reg .b16 h, h2; .reg .b32 r, s, t; .reg .b64 d, e; .reg .f32 f, f2;
 .reg .f64 g; .reg .u32 u; .reg .v2 .f32 v2; .reg .v4 .f32 v4; .reg .v4 .b32 w4; .reg .v2 .b16 vh;
-.reg .v2 .u64 vd; .shared .align 16 .b32 sh[8];
+.reg .v2 .u64 vd; .reg .b128 w; .reg .f16x2 hh; .shared .align 16 .b32 sh[8];
 ld.param.u64 d, [a];
 """
 
@@ -43,6 +43,17 @@ ld.volatile.global.L2::64B.b32 r, [d];
 ld.shared.ca.b32 r, [sh];
 ld.global.nc.cg.b32 r, [d];
 ld.relaxed.mmio.sys.global.b32 r, [d];
+ld.mmio.relaxed.sys.b128 w, [d];
+st.mmio.relaxed.sys.global.b128 [d], w;
+cp.async.mbarrier.arrive.b64 [r];
+set.gtu.u32.f16x2 hh, r, s;
+add.s32 r, hh, s;
+cvt.u64.u32 d, hh;
+cvt.rp.f32.bf16 f, h;
+cvt.rn.ftz.f32.bf16 f, h;
+cvt.rz.f64.bf16 g, h;
+cvt.bf16.f16 h, h2;
+cvt.f16.bf16 h, h2;
 ld.global.b32 {r}, [d];
 ld.global.f32 {r}, [d];
 ld.global.b8 {h}, [d];

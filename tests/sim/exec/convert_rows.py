@@ -171,7 +171,8 @@ def widening(source, target, *, modes=(None,), ftz=False, sat=False):
                 return None if bits == result.sign else xf.saturate(bits, result)
             return bits
 
-        yield f"cvt{f'.{mode}' * bool(mode)}{'.ftz' * flushes}{'.sat' * saturates}.{target}.{source}", run
+        rounds = f".{mode}" if mode else ""
+        yield f"cvt{rounds}{'.ftz' * flushes}{'.sat' * saturates}.{target}.{source}", run
 
 
 def limited(form, mode, satfinite, is_relu):

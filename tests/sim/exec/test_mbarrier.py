@@ -161,9 +161,10 @@ COPY = (
     "arrive",
     [
         "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n",
+        "cp.async.mbarrier.arrive.noinc.b64 [%r2];\n",
         "cp.async.mbarrier.arrive.shared.b64 [bar];\nmbarrier.arrive.shared.b64 %rd9, [bar];\n",
     ],
-    ids=["noinc", "inc"],
+    ids=["noinc", "unnamed", "inc"],
 )
 def test_copies_arrive(arrive, machine):
     body = START.format(count=128) + COPY.format(arrive=arrive)

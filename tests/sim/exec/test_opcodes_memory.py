@@ -544,3 +544,32 @@ def test_asynchronous_copies(rng, machine, size):
     for lane in range(LANES):
         partial[lane, lane % size :] = 0
     assert np.array_equal(out[2 * step :].reshape(LANES, size), partial)
+
+
+def test_words_of_128_bits_go_whole_to_other_devices(machine):
+    words = np.arange(2 * LANES, dtype=np.uint64) * np.uint64(0x0123456789ABCDEF)
+    out = np.zeros_like(words)
+    body = (
+        ".reg .b128 %w;\nmul.wide.u32 %d1, %t, 16;\nadd.u64 %d2, %p0, %d1;\n"
+        "add.u64 %d3, %p1, %d1;\nld.mmio.relaxed.sys.b128 %w, [%d2];\n"
+        "st.mmio.relaxed.sys.global.b128 [%d3], %w;"
+    )
+    run(machine, body, words, out)
+    np.testing.assert_array_equal(out, words)
+
+
+def test_a_register_of_two_halves_holds_a_mask(machine):
+    """The positive halves and the NaNs of each word, as attention kernels write it."""
+    halves = np.array([0, 0x8000, 1, 0x8001, 0x3C00, 0xBC00, 0x7C00, 0xFC00, 0x7E00], np.uint16)
+    words = np.resize(halves, 2 * LANES).view(np.uint32)
+    out = np.zeros_like(words)
+    body = (
+        ".reg .f16x2 %x;\nmul.wide.u32 %d1, %t, 4;\nadd.u64 %d2, %p0, %d1;\n"
+        "add.u64 %d3, %p1, %d1;\nld.global.b32 %r1, [%d2];\nmov.b32 %r2, 0;\n"
+        "set.gtu.u32.f16x2 %x, %r1, %r2;\n"
+        "and.b32 %r1, %x, %r1;\nst.global.b32 [%d3], %r1;"
+    )
+    run(machine, body, words, out)
+    given = words.view(np.uint16)
+    kept = ((given & 0x8000) == 0) & (given != 0)
+    np.testing.assert_array_equal(out.view(np.uint16), np.where(kept, given, 0))
