@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -9,23 +10,6 @@ from typing import TYPE_CHECKING
 
 import smemkit
 
-from .cli import (
-    bench,
-    compare,
-    coverage,
-    demo,
-    dev,
-    exercise,
-    info,
-    mutate,
-    occupancy,
-    plot,
-    predict,
-    profile,
-    record,
-    run,
-    variants,
-)
 from .cli.options import Parser, suggest
 
 if TYPE_CHECKING:
@@ -54,27 +38,24 @@ STATUSES = (
 )
 
 
-def make_parser() -> Parser:
-    """The parser of all commands; its attribute commands has the parser of each."""
+# The modules of the commands, in the order in which the help shows them.
+MODULES = (
+    "demo info variants run profile predict mutate coverage occupancy exercise bench plot record "
+    "compare dev"
+).split()
+ALONE = ("run",)  # started for each program of a test: they wait for no module but their own
+
+
+def make_parser(command: str | None = None) -> Parser:
+    """The parser of all commands, or of one of ALONE; its attribute commands has that of each."""
     purpose = (smemkit.__doc__ or "").partition("\n")[0]  # python -OO drops docstrings
     parser = Parser(prog="smemkit", description=purpose, epilog=STATUSES)
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    demo.add_command(commands)
-    info.add_command(commands)
-    variants.add_command(commands)
-    run.add_command(commands)
-    profile.add_commands(commands)
-    predict.add_command(commands)
-    mutate.add_command(commands)
-    coverage.add_command(commands)
-    occupancy.add_command(commands)
-    exercise.add_command(commands)
-    bench.add_commands(commands)
-    plot.add_command(commands)
-    record.add_command(commands)
-    compare.add_command(commands)
-    dev.add_command(commands)
+    for name in [command] if command in ALONE else MODULES:
+        module = importlib.import_module(f"smemkit.cli.{name}")
+        add = getattr(module, "add_commands", None) or module.add_command
+        add(commands)
     parser.commands = commands.choices
     return parser
 
@@ -88,8 +69,8 @@ def describe_os_error(error: OSError) -> str:
 
 def choose(arguments: Sequence[str] | None) -> argparse.Namespace | None:
     """The parsed arguments; None where there are none, after the help."""
-    parser = make_parser()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = make_parser(words[0] if words else None)
     behind: list[str] = []
     if words[:1] == ["mutate"] and "--" in words:  # behind it stands a command of its own
         cut = words.index("--")
