@@ -74,6 +74,7 @@ static smk_status survey(check_state *check, const smk_module *module, smk_error
 {
     uint32_t count = 0;
     check->race.ids.module = module;
+    check->race.program = check->image->program;
     check->race.shared_shift = check->race.global_shift = SHIFT_MAX;
     check->race.ids.first = smk_heap_allocate((size_t)module->function_count + 2, sizeof *check->race.ids.first);
     for (uint32_t i = 0; i < module->function_count; i++) {
@@ -522,6 +523,9 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     if (status == SMK_OK) {
         status = smk_link_create(program, entry, &observer, covered, &image, error);
         check.image = check.race.undefined.image = image;
+    }
+    if (status == SMK_OK && image->allocates) {
+        status = smk_kernel_heap_prepare(program, error); /* so that the view has it */
     }
     if (status == SMK_OK) {
         status = smk_memory_view_create(program->memory, launch, &view, error);

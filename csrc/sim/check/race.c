@@ -26,13 +26,15 @@ static void report_pair(smk_warp_access *access, unsigned lane, uint64_t cell, u
                         uint32_t other, bool same_value)
 {
     smk_race *race = access->race;
-    smk_finding_kind kind = access->space == SMK_SPACE_GLOBAL        ? SMK_FINDING_GLOBAL_RACE
-                            : other / SMK_WARP_SIZE == access->index ? SMK_FINDING_WARP_HAZARD
-                                                                     : SMK_FINDING_RACE;
     smk_finding_event first = smk_race_report_event(race->launch, instruction_id, loads, access->space,
                                                     cell << access->shadow->shift, race->block->number, other);
     smk_finding_event second = present(access, lane);
     second.same_value = same_value;
+    if (access->space == SMK_SPACE_GLOBAL) {
+        smk_race_report_global(race->launch, &first, &second, race->block->number, race->sequence++);
+        return;
+    }
+    smk_finding_kind kind = other / SMK_WARP_SIZE == access->index ? SMK_FINDING_WARP_HAZARD : SMK_FINDING_RACE;
     smk_finding_add(&race->launch->sink, kind, &first, &second, race->block->number, race->sequence++, NULL);
 }
 
@@ -391,8 +393,8 @@ static void judge_grid(smk_warp_access *access, unsigned lane, uint64_t cell)
     bool turned =
         first.instruction_id > second.instruction_id; /* without an order between them, the order of the program text
                                                        * decides */
-    smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, turned ? &second : &first, turned ? &first : &second,
-                    race->block->number, race->sequence++, NULL);
+    smk_race_report_global(launch, turned ? &second : &first, turned ? &first : &second, race->block->number,
+                           race->sequence++);
     access->reported_lanes |= UINT32_C(1) << lane;
 }
 

@@ -35,6 +35,7 @@ static inline bool smk_race_excuses(uint8_t a, uint8_t b, bool in_step)
 /* What the blocks of a launch share. */
 typedef struct smk_race_launch {
     smk_instruction_ids ids;
+    const smk_program *program;
     uint8_t *flags; /* by instruction id */
     smk_finding_sink sink;
     smk_race_grid grid;
@@ -108,6 +109,10 @@ void smk_race_note_previous_write(smk_warp_access *access, unsigned lane, smk_sh
 /* The event of an earlier access, from its record. */
 smk_finding_event smk_race_report_event(const smk_race_launch *launch, uint32_t instruction_id, bool loads,
                                         smk_space space, uint64_t address, uint64_t block, uint32_t thread);
+
+/* Reports a race of two accesses to global memory, but of memory that malloc of kernels has given to both in turn. */
+void smk_race_report_global(smk_race_launch *launch, const smk_finding_event *first, const smk_finding_event *second,
+                            uint64_t block, uint64_t order);
 
 /* Reports races between blocks after the last block of an unordered launch. */
 void smk_race_report_blocks(smk_race_launch *launch);

@@ -3,6 +3,7 @@
 #include "sim/check/race.h"
 
 #include "sim/exec/access.h"
+#include "sim/exec/kernel_heap.h"
 
 enum { CELLS = SMK_SHADOW_CELLS };
 
@@ -39,6 +40,14 @@ smk_finding_event smk_race_report_event(const smk_race_launch *launch, uint32_t 
     return event;
 }
 
+void smk_race_report_global(smk_race_launch *launch, const smk_finding_event *first, const smk_finding_event *second,
+                            uint64_t block, uint64_t order)
+{
+    if (!smk_kernel_heap_is_reused(launch->program, first->address)) {
+        smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, first, second, block, order, NULL);
+    }
+}
+
 /* Reports a race between two classes of accesses to a cell: of the lowest two different blocks. */
 static void judge_classes(smk_race_launch *launch, const smk_race_grid_line *line, unsigned i, unsigned a, unsigned b)
 {
@@ -66,8 +75,7 @@ static void judge_classes(smk_race_launch *launch, const smk_race_grid_line *lin
                           (first.instruction_id == second.instruction_id && first.block > second.block);
             (turned ? &first : &second)->same_value = same;
             uint64_t lowest = first_block < second_block ? first_block - 1 : second_block - 1;
-            smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, turned ? &second : &first,
-                            turned ? &first : &second, lowest, address, NULL);
+            smk_race_report_global(launch, turned ? &second : &first, turned ? &first : &second, lowest, address);
             return;
         }
     }

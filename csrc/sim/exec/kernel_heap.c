@@ -11,12 +11,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { UNIT = 16, CLASSES = 28 };
+enum { UNIT = 16, CLASSES = 88 };
 #define HEAP_BYTES (UINT64_C(128) << 20)
 #define UNITS (HEAP_BYTES / UNIT)
 #define NAME "the heap of malloc" /* in findings */
 
-/* Pieces have 16 bytes times a power of two, their class, and stay where they are. Free ones of a class are a list;
+/* Pieces have the size of their class and stay where they are. Free ones of a class are a list;
  * `next`, `class` and `asked` are by the unit at which a piece starts, plus 1 in the lists: 0 ends them. Checked launches
  * read what is atomic without the lock. */
 struct smk_kernel_heap {
@@ -29,6 +29,8 @@ struct smk_kernel_heap {
     _Atomic uint8_t *class;  /* 0: no piece starts here, or it is free; else its class plus 1 */
     _Atomic uint32_t *asked; /* the bytes that malloc was asked for, of free pieces too */
     _Atomic uint32_t *start; /* by unit: the first one of its piece */
+    _Atomic uint32_t *again; /* the launch, by number, that last gave the piece out again after it had freed it */
+    _Atomic uint32_t launch; /* the number of the present one */
 };
 
 static void push(smk_kernel_heap *heap, uint32_t *list, uint32_t unit)
@@ -51,6 +53,7 @@ static void destroy(smk_kernel_heap *heap)
     smk_pages_free((void *)heap->class, UNITS * sizeof *heap->class);
     smk_pages_free((void *)heap->asked, UNITS * sizeof *heap->asked);
     smk_pages_free((void *)heap->start, UNITS * sizeof *heap->start);
+    smk_pages_free((void *)heap->again, UNITS * sizeof *heap->again);
     smk_heap_free(heap);
 }
 
@@ -59,6 +62,7 @@ smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error)
     smk_kernel_heap *present = atomic_load(&program->heap);
     if (present != NULL) {
         (void)pthread_mutex_lock(&present->lock);
+        present->launch++;
         for (unsigned class = 0; class < CLASSES; class ++) {
             while (present->freed[class] != 0) {
                 push(present, &present->free[class], pop(present, &present->freed[class]));
@@ -72,12 +76,14 @@ smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error)
     if (made == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for the heap of kernels");
     }
+    made->launch = 1;
     made->next = smk_pages_allocate_zeros(UNITS * sizeof *made->next);
     made->class = smk_pages_allocate_zeros(UNITS * sizeof *made->class);
     made->asked = smk_pages_allocate_zeros(UNITS * sizeof *made->asked);
     made->start = smk_pages_allocate_zeros(UNITS * sizeof *made->start);
+    made->again = smk_pages_allocate_zeros(UNITS * sizeof *made->again);
     const bool failed = made->next == NULL || made->class == NULL || made->asked == NULL || made->start == NULL ||
-                        pthread_mutex_init(&made->lock, NULL) != 0;
+                        made->again == NULL || pthread_mutex_init(&made->lock, NULL) != 0;
     smk_status status = failed ? smk_status_fail(error, SMK_MEMORY, "no memory for the heap of kernels")
                                : smk_memory_allocate_variable(program->memory, &variable, &made->address, error);
     if (status != SMK_OK) {
@@ -102,10 +108,16 @@ void smk_kernel_heap_free(smk_program *program)
     }
 }
 
+/* The units of a piece: 1 to 8, then four sizes to each power of two. */
+static uint32_t units_of(unsigned class)
+{
+    return class < 8 ? class + 1 : (10 + 2 * ((class - 8) % 4)) << ((class - 8) / 4);
+}
+
 static unsigned class_of(uint64_t bytes)
 {
     unsigned class = 0;
-    while ((uint64_t)UNIT << class < bytes) {
+    while ((uint64_t)UNIT * units_of(class) < bytes) {
         class ++;
     }
     return class;
@@ -114,7 +126,7 @@ static unsigned class_of(uint64_t bytes)
 /* The first unit of a new piece, of units that no piece has had. */
 static uint32_t carve(smk_kernel_heap *heap, unsigned class)
 {
-    const uint32_t unit = heap->used, count = UINT32_C(1) << class;
+    const uint32_t unit = heap->used, count = units_of(class);
     for (uint32_t i = 0; i < count; i++) {
         atomic_store_explicit(&heap->start[unit + i], unit, memory_order_relaxed);
     }
@@ -133,10 +145,11 @@ static uint64_t allocate(smk_kernel_heap *heap, uint64_t bytes, unsigned guard)
     uint32_t unit = 0;
     if (heap->free[class] != 0) {
         unit = pop(heap, &heap->free[class]);
-    } else if (UNITS - heap->used >= UINT64_C(1) << class) {
+    } else if (UNITS - heap->used >= units_of(class)) {
         unit = carve(heap, class);
     } else if (heap->freed[class] != 0) {
         unit = pop(heap, &heap->freed[class]);
+        heap->again[unit] = heap->launch;
     } else {
         return 0;
     }
@@ -203,7 +216,7 @@ bool smk_kernel_heap_describe(const smk_program *program, uint64_t address, uint
     const bool given = heap->class[unit] != 0;
     const char *fate = given ? "that malloc or new has given" : "that free or delete has taken back";
     const uint64_t inside = offset - (uint64_t)UNIT * unit;
-    const uint64_t next = given ? unit + (UINT64_C(1) << (heap->class[unit] - 1U)) : used;
+    const uint64_t next = given ? unit + (uint64_t)units_of(heap->class[unit] - 1U) : used;
     if (inside < asked && bytes <= asked - inside) {
         (void)snprintf(text, size, "it lies in %" PRIu32 " bytes %s", asked, fate);
     } else if (inside < asked) {
@@ -217,6 +230,13 @@ bool smk_kernel_heap_describe(const smk_program *program, uint64_t address, uint
                        asked, fate);
     }
     return true;
+}
+
+bool smk_kernel_heap_is_reused(const smk_program *program, uint64_t address)
+{
+    uint64_t offset = 0;
+    const smk_kernel_heap *heap = find_heap(program, address, &offset);
+    return heap != NULL && offset / UNIT < heap->used && heap->again[heap->start[offset / UNIT]] == heap->launch;
 }
 
 static smk_kernel_heap *heap_of(const smk_warp *warp)

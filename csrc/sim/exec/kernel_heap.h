@@ -33,6 +33,10 @@ smk_kernel_heap_use smk_kernel_heap_look(const smk_program *program, uint64_t ad
  * the heap that is not GIVEN; false for other addresses. */
 bool smk_kernel_heap_describe(const smk_program *program, uint64_t address, uint64_t bytes, char *text, size_t size);
 
+/* Does an address lie in memory that the present launch has freed and got again? Nothing orders its owners, who do not
+ * race. */
+bool smk_kernel_heap_is_reused(const smk_program *program, uint64_t address);
+
 /* Frees the heap of a program, if it has one. */
 void smk_kernel_heap_free(smk_program *program);
 

@@ -397,6 +397,7 @@ case("heap_before", args=usual(4), cure="heap_guarded")
 case("heap_too_short", args=usual(16), cure="heap_guarded")
 case("heap_freed", args=usual(64), cure="heap_freed_last")
 case("heap_freed_last", args=usual(64), right=lambda args: args[0][63::-1])
+case("heap_in_turn", 4, 64, args=usual(1 << 20))
 
 # Values that nobody has defined ------------------------------------------------------------------
 
