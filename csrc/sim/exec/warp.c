@@ -142,18 +142,26 @@ static bool differs_by_lane(smk_special special)
 
 static void fill_special(smk_warp *warp, const smk_special_row *row)
 {
-    const bool differs = differs_by_lane(row->special);
-    uint64_t value[SMK_WARP_SIZE] = {special_value(warp->control, row->special, 0)};
-    for (uint32_t lane = 1; lane < SMK_WARP_SIZE; lane++) {
-        value[lane] = differs ? special_value(warp->control, row->special, lane) : value[0];
-    }
-    if (smk_module_special_bits(row->special) == 64) {
-        memcpy(SMK_ROW(uint64_t, warp, row->offset), value, sizeof value);
+    const bool wide = smk_module_special_bits(row->special) == 64;
+    uint32_t *to = SMK_ROW(uint32_t, warp, row->offset);
+    uint64_t *to_wide = SMK_ROW(uint64_t, warp, row->offset);
+    if (!differs_by_lane(row->special)) { /* most of them, and at the start of every block */
+        const uint64_t value = special_value(warp->control, row->special, 0);
+        for (uint32_t lane = 0; lane < SMK_WARP_SIZE && !wide; lane++) {
+            to[lane] = (uint32_t)value;
+        }
+        for (uint32_t lane = 0; lane < SMK_WARP_SIZE && wide; lane++) {
+            to_wide[lane] = value;
+        }
         return;
     }
-    uint32_t *to = SMK_ROW(uint32_t, warp, row->offset);
     for (uint32_t lane = 0; lane < SMK_WARP_SIZE; lane++) {
-        to[lane] = (uint32_t)value[lane];
+        const uint64_t value = special_value(warp->control, row->special, lane);
+        if (wide) {
+            to_wide[lane] = value;
+        } else {
+            to[lane] = (uint32_t)value;
+        }
     }
 }
 
