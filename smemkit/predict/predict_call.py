@@ -12,6 +12,7 @@ from .planning import check_arrays, check_room, plan_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..report._captured import Counted, Refused
     from .cards import Card
     from .prediction import Prediction
 
@@ -102,7 +103,7 @@ def predict(
     check_room((*args, *kwargs.values()), card)
     number = 0 if blocks is None else blocks
 
-    def count(number: int) -> list[dict[str, Any]]:
+    def count(number: int) -> list[Counted | Refused]:
         return _core._capture(
             "profile", function, args, kwargs, number, True, False, 0, number > 0
         )[1]

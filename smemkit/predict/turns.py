@@ -118,7 +118,7 @@ def time_turns(facts: Mapping[str, Any], card: Card, resident: int) -> float:
     queue = max(0.0, waiting - card.atomic_clk)
     fences = any(FENCE.match(GUARD.sub("", row["ptx"])) for row in facts["instructions"])
     step = 1.5 * card.atomic_clk + 2.5 * queue + (card.fence_clk if fences else 0.0)
-    return total * step
+    return float(total * step)
 
 
 def find_watched(facts: Mapping[str, Any]) -> set[str]:
