@@ -177,8 +177,8 @@ class Operands:
             x = smemkit.asnumpy(x)
         elif hasattr(x, "get"):
             x = x.get()
-        x = numpy.asarray(x)
-        return x if numpy.iscomplexobj(x) else x.astype("float64")
+        values: numpy.ndarray[Any, Any] = numpy.asarray(x)
+        return values if numpy.iscomplexobj(values) else values.astype("float64")
 
 
 # Products -----------------------------------------------------------------------------------------

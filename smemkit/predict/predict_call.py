@@ -12,7 +12,6 @@ from .planning import check_arrays, check_room, plan_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..report._captured import Counted, Refused
     from .cards import Card
     from .prediction import Prediction
 
@@ -103,7 +102,7 @@ def predict(
     check_room((*args, *kwargs.values()), card)
     number = 0 if blocks is None else blocks
 
-    def count(number: int) -> list[Counted | Refused]:
+    def count(number: int) -> list[Any]:
         return _core._capture(
             "profile", function, args, kwargs, number, True, False, 0, number > 0
         )[1]

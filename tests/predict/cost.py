@@ -107,7 +107,8 @@ def write_table(rows):
     """The rows as a table, and what is said of all of them."""
     ratios = [[row[1][place][1] for row in rows] for place in (0, 1)]
     said = " and ".join(
-        f"{statistics.median(part):.2f} times {name} (at most {max(part):.2f})"
+        f"{statistics.median(part):.2f} times {name} (at most {max(part):.2f}; "
+        f"{sum(ratio <= GOAL for ratio in part)} at most {GOAL} times)"
         for part, name in zip(ratios, ("the first profile", "a repeated one"), strict=True)
     )
     lines = [
