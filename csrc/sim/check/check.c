@@ -524,8 +524,9 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
         status = smk_link_create(program, entry, &observer, covered, &image, error);
         check.image = check.race.undefined.image = image;
     }
-    if (status == SMK_OK && image->allocates) {
-        status = smk_kernel_heap_prepare(program, error); /* so that the view has it */
+    if (status == SMK_OK) {
+        smk_kernel_heap_share(program);
+        status = image->allocates ? smk_kernel_heap_prepare(program, error) : SMK_OK; /* so that the view has it */
     }
     if (status == SMK_OK) {
         status = smk_memory_view_create(program->memory, launch, &view, error);

@@ -56,6 +56,7 @@ struct smk_memory {
     unsigned generation;                       /* of the readers that follow */
     smk_memory_reader *oldest, *newest;        /* readers that have not ended, in the order of their beginning */
     smk_allocation_record *bare;               /* records whose memory is filled when something first reaches it */
+    struct smk_kernel_heap *heap;              /* of malloc in kernels (sim/exec/kernel_heap.h); NULL: none yet */
     smk_allocation_record *freed, *last_freed; /* records that readers may use, in the order in which they were freed */
 };
 

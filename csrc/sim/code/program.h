@@ -21,7 +21,8 @@ struct smk_program {
     uint32_t *callable_index; /* by function: its index in `callable`; SMK_NO_INDEX: none */
     uint32_t *shared_index;   /* by module variable: its index among shared variables */
     uint32_t shared_count;
-    struct smk_kernel_heap *_Atomic heap; /* of malloc in kernels; NULL until a launch needs it */
+    struct smk_kernel_heap
+        *_Atomic heap; /* of malloc in kernels, which the memory's programs share; NULL until a launch needs it */
     smk_image *_Atomic *image;         /* by function; NULL until it is needed, and for functions that are no entries */
     smk_image *_Atomic *covered_image; /* the same, for images that count coverage */
     struct smk_coverage_module *_Atomic covered; /* what coverage knows of the module; NULL until it is needed */

@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "base/pages.h"
 #include "sim/code/bits.h"
+#include "sim/code/memory_table.h"
 #include "sim/code/observer.h"
 #include "sim/code/program.h"
 #include "sim/exec/block.h"
@@ -21,6 +22,7 @@ enum { UNIT = 16, CLASSES = 88 };
  * read what is atomic without the lock. */
 struct smk_kernel_heap {
     pthread_mutex_t lock;
+    uint32_t users; /* programs; under the lock of the memory */
     uint64_t address;
     _Atomic uint32_t used; /* units that pieces have ever taken */
     uint32_t free[CLASSES];
@@ -57,20 +59,61 @@ static void destroy(smk_kernel_heap *heap)
     smk_heap_free(heap);
 }
 
-smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error)
+/* Frees a heap that no program uses. */
+static void give_up(smk_memory *memory, smk_kernel_heap *heap)
 {
-    smk_kernel_heap *present = atomic_load(&program->heap);
-    if (present != NULL) {
-        (void)pthread_mutex_lock(&present->lock);
-        present->launch++;
-        for (unsigned class = 0; class < CLASSES; class ++) {
-            while (present->freed[class] != 0) {
-                push(present, &present->free[class], pop(present, &present->freed[class]));
-            }
-        }
-        (void)pthread_mutex_unlock(&present->lock);
-        return SMK_OK;
+    (void)smk_memory_free(memory, heap->address, NULL);
+    (void)pthread_mutex_destroy(&heap->lock);
+    destroy(heap);
+}
+
+/* Ends the use of a heap by a program. */
+static void leave(smk_memory *memory, smk_kernel_heap *heap)
+{
+    smk_fork_lock_take(&memory->lock);
+    const bool last = --heap->users == 0;
+    if (last) {
+        memory->heap = NULL;
     }
+    smk_fork_lock_give(&memory->lock);
+    if (last) {
+        give_up(memory, heap);
+    }
+}
+
+/* The memory's heap with one user more. Without one that is `made`, which may be NULL. */
+static smk_kernel_heap *enter(smk_memory *memory, smk_kernel_heap *made)
+{
+    smk_fork_lock_take(&memory->lock);
+    if (memory->heap == NULL) {
+        memory->heap = made;
+    }
+    smk_kernel_heap *heap = memory->heap;
+    if (heap != NULL) {
+        heap->users++;
+    }
+    smk_fork_lock_give(&memory->lock);
+    return heap;
+}
+
+/* Lets a program use a heap, which it has entered; two threads may do so at once. */
+static void keep(smk_program *program, smk_kernel_heap *entered)
+{
+    smk_kernel_heap *present = NULL;
+    if (entered != NULL && !atomic_compare_exchange_strong(&program->heap, &present, entered)) {
+        leave(program->memory, entered);
+    }
+}
+
+void smk_kernel_heap_share(smk_program *program)
+{
+    if (atomic_load(&program->heap) == NULL) {
+        keep(program, enter(program->memory, NULL));
+    }
+}
+
+static smk_status make(smk_memory *memory, smk_kernel_heap **heap, smk_error *error)
+{
     const smk_memory_variable variable = {.name = {NAME, sizeof NAME - 1}, .bytes = HEAP_BYTES, .managed = true};
     smk_kernel_heap *made = smk_heap_allocate(1, sizeof *made);
     if (made == NULL) {
@@ -85,16 +128,44 @@ smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error)
     const bool failed = made->next == NULL || made->class == NULL || made->asked == NULL || made->start == NULL ||
                         made->again == NULL || pthread_mutex_init(&made->lock, NULL) != 0;
     smk_status status = failed ? smk_status_fail(error, SMK_MEMORY, "no memory for the heap of kernels")
-                               : smk_memory_allocate_variable(program->memory, &variable, &made->address, error);
+                               : smk_memory_allocate_variable(memory, &variable, &made->address, error);
     if (status != SMK_OK) {
         destroy(made);
         return status;
     }
-    if (!atomic_compare_exchange_strong(&program->heap, &present, made)) {
-        (void)smk_memory_free(program->memory, made->address, NULL);
-        (void)pthread_mutex_destroy(&made->lock);
-        destroy(made);
+    *heap = made;
+    return SMK_OK;
+}
+
+/* A new launch: what earlier ones freed is free. */
+static void begin_launch(smk_kernel_heap *heap)
+{
+    (void)pthread_mutex_lock(&heap->lock);
+    heap->launch++;
+    for (unsigned class = 0; class < CLASSES; class ++) {
+        while (heap->freed[class] != 0) {
+            push(heap, &heap->free[class], pop(heap, &heap->freed[class]));
+        }
     }
+    (void)pthread_mutex_unlock(&heap->lock);
+}
+
+smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error)
+{
+    smk_kernel_heap_share(program);
+    if (atomic_load(&program->heap) == NULL) {
+        smk_kernel_heap *made = NULL;
+        smk_status status = make(program->memory, &made, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        smk_kernel_heap *entered = enter(program->memory, made);
+        if (entered != made) { /* another thread was faster */
+            give_up(program->memory, made);
+        }
+        keep(program, entered);
+    }
+    begin_launch(atomic_load(&program->heap));
     return SMK_OK;
 }
 
@@ -102,9 +173,7 @@ void smk_kernel_heap_free(smk_program *program)
 {
     smk_kernel_heap *heap = atomic_load(&program->heap);
     if (heap != NULL) {
-        (void)smk_memory_free(program->memory, heap->address, NULL);
-        (void)pthread_mutex_destroy(&heap->lock);
-        destroy(heap);
+        leave(program->memory, heap);
     }
 }
 

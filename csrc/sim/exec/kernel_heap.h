@@ -1,5 +1,5 @@
-/* malloc and free of kernels. Each program has a heap of its own, which lives as long as it: what one launch allocates
- * another may free. */
+/* malloc and free of kernels. The programs of a device memory share a heap, which lives as long as one of them that has
+ * used it: what one launch allocates another may free. */
 #ifndef SMK_SIM_EXEC_KERNEL_HEAP_H
 #define SMK_SIM_EXEC_KERNEL_HEAP_H
 
@@ -13,10 +13,13 @@ typedef struct smk_kernel_heap smk_kernel_heap;
 /* The handler of a call of malloc or free, and its number of arguments; NULL for other names. */
 smk_handler smk_kernel_heap_find(smk_text name, uint32_t *argument_count);
 
-/* Makes the program's heap unless it has one: before a launch that may allocate. Errors: MEMORY. */
+/* Makes the heap unless there is one: before a launch that may allocate. Errors: MEMORY. */
 smk_status smk_kernel_heap_prepare(smk_program *program, smk_error *error);
 
-/* Where a program's heap begins, or 0 where it has none. */
+/* Keeps the heap, if there is one, for a program that checks what its launches reach. */
+void smk_kernel_heap_share(smk_program *program);
+
+/* Where the heap that a program uses begins, or 0 where it uses none. */
 uint64_t smk_kernel_heap_address(const smk_program *program);
 
 /* What an address of a heap is for. */
@@ -37,7 +40,7 @@ bool smk_kernel_heap_describe(const smk_program *program, uint64_t address, uint
  * race. */
 bool smk_kernel_heap_is_reused(const smk_program *program, uint64_t address);
 
-/* Frees the heap of a program, if it has one. */
+/* Frees the heap that a program uses, if it is the last one. */
 void smk_kernel_heap_free(smk_program *program);
 
 #endif

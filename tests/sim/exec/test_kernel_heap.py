@@ -56,6 +56,22 @@ def test_what_a_launch_allocates_another_uses_and_frees():
     assert set(pointers) == set(first)
 
 
+def test_modules_share_the_heap():
+    """As those of a CUDA context do: one frees what the other has allocated, and checks know it."""
+    first, second = make(GET + FILL), make(SUM + FREE, GET)
+    pointers = np.zeros(64, np.uint64)
+    first.get_function("get")(2, 32, (pointers, np.uint64(4)))
+    addresses, given = pointers.copy(), set(pointers)
+    kernel = second.get_function("use")
+    assert kernel.check(2, 32, (pointers, np.uint64(0))).findings == []
+    assert pointers.tolist() == list(range(64))
+    (freed,) = make(SUM).get_function("use").check(1, 1, (addresses, np.uint64(0))).findings
+    assert freed.kind == "out_of_bounds" and "that free or delete has taken back" in freed.message
+    del first
+    second.get_function("get")(2, 32, (pointers, np.uint64(4)))
+    assert set(pointers) == given
+
+
 def test_an_exhausted_heap_gives_null():
     pointers = np.ones(32, np.uint64)
     kernel = make(GET).get_function("get")
