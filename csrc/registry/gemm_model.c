@@ -62,7 +62,7 @@ static const smk_gemm_tile tiles[] = {
      each,                                                                                                             \
      SMK_GEMM_##kind,                                                                                                  \
      {writes, odd_writes},                                                                                             \
-     false},
+     true},
 #define SMK_GEMM_SHORT_TILE(part, rows, columns, threads, resident, start, alone, busy, end)                           \
     {"fma", part, 4,   threads, rows, columns, SHORT_STEP, 0,   resident,       start,        alone,                   \
      busy,  end,  0.0, 0.0,     0.0,  1.0,     0.0,        0.0, SMK_GEMM_SHORT, WRITTEN_ONCE, false},
@@ -108,6 +108,11 @@ static const double EARLY_ADD_START = 1.2, EARLY_ADD_PACE = 5.0e6;
 /* How many times as long steps of these tiles take where each number is rounded as it is read. */
 static const double ROUNDED = 1.4;
 
+/* What a launch of lean gains that begins while the one before it ends, in microseconds; and the parts of a machine's
+ * multiprocessors, and of what has room on them, that its blocks fill at most or at least. Between them the blocks of
+ * the two would lie unevenly: launches of one block for each multiprocessor become up to a third slower. */
+static const double EARLY_GAIN = 0.9, EARLY_FEW = 0.5, EARLY_FULL = 0.9;
+
 /* What a launch that adds takes longer behind tiles than alone: for float32, and for float64. */
 static const double SINGLE_ADD = 1.6, DOUBLE_ADD = 1.4;
 
@@ -125,6 +130,9 @@ enum { PARTS_MOST = 256, PART_LEAST = 32, BLOCKS_MOST = 8 };
 /* Tiles for few rows are measured with so many of them side by side at most, and win where L2 holds b: what lies beyond
  * it a stripe of gemm/vector reads in larger pieces. */
 enum { ROWS_MOST = 4, ROWS_BYTES_MOST = 1 << 25 };
+
+/* A k shorter than LEAN_SHORT is for tiles of lean where c has so many elements at most. */
+enum { LEAN_SHORT = 24, LEAN_MOST = 1 << 17 };
 
 /* How many times as long the operands' bytes take of tiles that stage nothing: a warp comes back for the sectors beside
  * those that it has read, and where rows are longer than this other rows have taken their place in the caches. */
@@ -224,6 +232,16 @@ static int64_t count_resident(const smk_request *request, const smk_gemm_tile *t
     return !is_less ? tile->resident : room > 1 ? (int64_t)room : 1;
 }
 
+bool smk_gemm_model_begins_early(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts)
+{
+    const int64_t *d = request->dimensions;
+    const double blocks = (double)smk_plan_divide_up(d[SMK_GEMM_M], tile->rows) *
+                          (double)smk_plan_divide_up(d[SMK_GEMM_N], tile->columns) * (double)parts.count *
+                          (double)smk_plan_stack(request);
+    const double count = count_multiprocessors(request), resident = (double)count_resident(request, tile, parts.part_k);
+    return tile->begins_early && (blocks <= EARLY_FEW * count || blocks >= EARLY_FULL * count * resident);
+}
+
 /* Whether neighbours of a row of both operands lie side by side. */
 static bool is_along(const smk_request *request)
 {
@@ -261,7 +279,8 @@ static bool may_join(const smk_request *request, const smk_gemm_tile *tile, smk_
 }
 
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
- * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes.
+ * fill each other's waits, until all work at the pace of `busy`; those of lean take a step's `alone` besides. Beside that
+ * goes the time of the operands' bytes.
  * `slowdown` is that of the variant on the machine. `joins`: the last block of a tile adds the sums of its parts. */
 static double predict(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts, double slowdown,
                       bool joins)
@@ -284,7 +303,8 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
                                                 is_again                                  ? SECTORS_AGAIN
                                                 : tile->bytes < sizeof(double) || odd > 0 ? tile->reads
                                                                                           : 1.0);
-    const double slower = alone > busy ? alone : busy;
+    const bool is_lean = strcmp(tile->variant, "lean") == 0;
+    const double slower = is_lean ? alone + busy : alone > busy ? alone : busy;
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
@@ -293,7 +313,8 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double add = joins                ? tile->last + slowdown * all * tile->each * tiles_each + clear
                        : tile->begins_early ? predict_add(request, parts.count, EARLY_ADD_START, EARLY_ADD_PACE)
                                             : smk_gemm_model_add(request, parts.count);
-    return tile->start + (slower > read ? slower : read) +
+    const bool gains = is_lean && smk_gemm_model_begins_early(request, tile, parts);
+    return tile->start - (gains ? EARLY_GAIN : 0.0) + (slower > read ? slower : read) +
            slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
            smk_gemm_model_repeated(request, item * elements, writes) + add +
            (!is_cut || joins || tile->begins_early ? 0.0
@@ -330,6 +351,14 @@ static bool fits_rows(const smk_request *request, const smk_gemm_tile *tile)
            smk_gemm_model_is_apart(tile) == (d[SMK_GEMM_M] >= APART_ROWS && d[SMK_GEMM_N] % SMK_GEMM_SECTOR != 0);
 }
 
+/* Where k is short and c large, to write c is what takes time: tiles of lean, whose lanes write groups of neighbours, are
+ * for others. */
+static bool fits_sums(const smk_request *request, const smk_gemm_tile *tile)
+{
+    return strcmp(tile->variant, "lean") != 0 || tile->kind == SMK_GEMM_ROWS ||
+           request->dimensions[SMK_GEMM_K] >= LEAN_SHORT || smk_plan_gemm_elements(request) <= LEAN_MOST;
+}
+
 /* Whether the rows of a are few for a tile, and b is small. */
 static bool is_few(const smk_request *request, const smk_gemm_tile *tile)
 {
@@ -351,7 +380,8 @@ static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is
            (tile->kind != SMK_GEMM_SHORT || d[SMK_GEMM_K] <= SHORT_MOST) &&
            ((tile->turned >= 0 && tile->kind < SMK_GEMM_ALONG) || is_along(request)) &&
            (tile->kind != SMK_GEMM_WIDE || is_wide(request)) &&
-           (tile->kind != SMK_GEMM_ROWS || is_few(request, tile)) && fits_rows(request, tile);
+           (tile->kind != SMK_GEMM_ROWS || is_few(request, tile)) && fits_rows(request, tile) &&
+           fits_sums(request, tile);
 }
 
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)

@@ -27,7 +27,7 @@ typedef struct smk_gemm_tile {
     double last, each; /* last: 0 where a launch adds the sums of parts */
     smk_gemm_kind kind;
     double writes[2];  /* of rows of c of an even length, and of an odd one */
-    bool begins_early; /* so do its launches */
+    bool begins_early; /* its kernels wait for the launches before them: these may still run */
 } smk_gemm_tile;
 
 /* What a block of a tile for a short k stages at once: so many k, a multiple of 4. */
@@ -63,6 +63,9 @@ smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step);
 
 /* The same among the tiles of the part "raw" alone, which take operands as they are, or among all but those. */
 smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t step, bool is_raw);
+
+/* Whether a launch of one step gains by that: where its blocks are few, or fill the machine. */
+bool smk_gemm_model_begins_early(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts);
 
 /* Notes in the plan what was chosen, for a kernel that takes stacks and layouts. */
 void smk_gemm_model_note(const smk_gemm_choice *choice, smk_plan *plan);

@@ -53,6 +53,7 @@ smk_status smk_plan_gemm_fma(const smk_request *request, smk_plan *plan, smk_err
     step->grid = (smk_dim3){(uint32_t)(tiles * parts), 1, 1};
     step->block = (smk_dim3){choice.tile->threads, 1, 1};
     step->shared_bytes = smk_gemm_model_shared(request, choice.tile, choice.parts.part_k);
+    step->begins_early = smk_gemm_model_begins_early(request, choice.tile, choice.parts);
     smk_plan_gemm_add_operands(step, request, (smk_gemm_parts){1, 1}, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, parts > 1 ? sums : 0);

@@ -169,6 +169,15 @@ def multiply_at_an_odd_address(variant):
     equal(smemkit.asnumpy(row), a @ b)
 
 
+def multiply_into_an_odd_address(variant):
+    """A result whose rows have groups of four, of which none can be written at once."""
+    a, b = integers(1, (35, 61), "float32"), integers(2, (61, 44), "float32")
+    room = smemkit.zeros(35 * 44 + 1, dtype="float32", backend="sim")
+    with multiprocessors(1):
+        smemkit.gemm(a, b, variant=variant, out=room[1:].reshape((35, 44)), backend="sim")
+    equal(smemkit.asnumpy(room), np.append(0, a @ b))
+
+
 def multiply_no_numbers(variant):
     """Infinities and NaN, few and many of a row or column, and sums that overflow."""
     a, b = integers(1, (256, 70)), integers(2, (70, 129))
@@ -243,7 +252,11 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "gemm/direct": (multiply_no_numbers, lambda name: multiply_transposed(name, "float32")),
     "gemm/dmma": (multiply_transposed_doubles, multiply_in_many_parts),
     "gemm/fma": (multiply_transposed_by_tiles,),
-    "gemm/lean": (multiply_transposed_by_tiles, multiply_in_parts),
+    "gemm/lean": (
+        multiply_transposed_by_tiles,
+        multiply_in_parts,
+        multiply_into_an_odd_address,
+    ),
     "gemm/vector": (multiply_a_column, multiply_at_an_odd_address),
     "reduce_axis/panel": (reduce_long_axes,),
     "reduce_axis/strip": (reduce_long_axes, find_no_numbers),

@@ -1,5 +1,7 @@
 """gemm by multiply-adds in one launch (fma, lean): tiles of all shapes, all layouts, parts of k."""
 
+import re
+
 import numpy as np
 import pytest
 from sim.check.altered import IN_PARTS, OF_PART
@@ -78,3 +80,13 @@ def test_one_launch_makes_a_stack(variant, machine, rng):
     plan = smemkit.explain_choice(smemkit.gemm, a, b, backend=machine)[variant]
     assert plan.repeats == 1 and len(plan.launches) == 1
     assert np.array_equal(smemkit.gemm(a, b, variant=variant, backend=machine), a @ b)
+
+
+def test_lean_waits_before_it_touches_memory():
+    """Its launch may begin while others still write what it reads, and read what it writes."""
+    entries = smemkit.ptx("gemm", "lean").split(".entry ")[1:]
+    assert entries
+    accesses = re.compile(r"\b(?:ld|st|atom|red|cp)\.(?!param)")
+    for entry in entries:
+        before, wait, after = entry.partition("griddepcontrol.wait;")
+        assert wait and not accesses.search(before) and accesses.search(after)

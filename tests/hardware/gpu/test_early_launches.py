@@ -102,3 +102,15 @@ def test_a_graph_keeps_the_order(writers):
         graph.replay()
     torch.cuda.synchronize()
     assert smemkit.asnumpy(totals).tolist() == [COUNT * value for value in values]
+
+
+@pytest.mark.parametrize("side", [64, 600])
+def test_products_in_a_row_wait_for_each_other(writers, side):
+    """Each lets the next one begin at once, which turns its columns by one more."""
+    start = np.arange(40 * side, dtype="f4").reshape(40, side) % 1021
+    turn = smemkit.asarray(np.roll(np.eye(side, dtype="f4"), 1, axis=1), backend="cuda")
+    now, after = (smemkit.asarray(start, backend="cuda") for _ in "ab")
+    for _ in range(ROUNDS):
+        smemkit.gemm(now, turn, variant="lean", out=after)
+        now, after = after, now
+    assert np.array_equal(smemkit.asnumpy(now), np.roll(start, ROUNDS, axis=1))

@@ -150,8 +150,7 @@ SPARE_GUARDS = {
         "copy_rows(to_b, from_b, g.b_row, depth, all_depth, cols);": _ZERO,
     },
     "gemm/lean": {
-        "make(g, at, item);": _BEHIND,
-        "write(at, int(g.n), my_row, my_col, sum);": _OTHER_PATH,
+        "write(at, g.n, my_row, my_col, sum);": _OTHER_PATH,
         "write(e, add_warps(staged, e));": _FIRST_ROWS,
     },
     "gemm/dmma": {
