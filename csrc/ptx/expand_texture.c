@@ -3,6 +3,7 @@
  *   tex d, [T, {x, y}]           ld.const.b64 t, [T]; tex d, [t, {x, y}], of T that the module declares
  *   mov.u64 d, T                 ld.const.b64 d, [T]
  *   tex.v2.f16x2.f32 {d, e}, ..  tex.v4.f32.f32 {t, u, v, w}, ..; cvt.rn.f16x2.f32 d, u, t; cvt.rn.f16x2.f32 e, w, v
+ *   tex.v4.f16.f32 likewise, with one cvt.rn.f16.f32 for each channel
  *   tex {a, b, c, d}|p, ..       tex {a, b, c, d}, ..; p = true, as every texel has memory behind it */
 #include "ptx/expand.h"
 #include "ptx/instruction.h"
@@ -84,23 +85,27 @@ static smk_status push_floats(smk_parser *parser, const smk_statement *origin, s
     return smk_expand_finish(parser, &made);
 }
 
-static smk_status expand_packed(smk_parser *parser, const smk_statement *origin)
+/* Results of halves, one or two in each register. */
+static smk_status expand_halves(smk_parser *parser, const smk_statement *origin)
 {
     const smk_operand *results = &origin->instruction.operands[0];
+    const smk_type type = (smk_type)origin->instruction.type;
+    const unsigned each = type == SMK_TYPE_F16X2 ? 2 : 1;
     smk_operand floats[CHANNELS];
     SMK_TRY(push_floats(parser, origin, floats));
-    for (unsigned i = 0; i < CHANNELS / 2; i++) {
+    for (unsigned i = 0; i < CHANNELS / each; i++) {
         smk_statement made;
         if (results->element[i].kind == SMK_OPERAND_SINK) {
             continue;
         }
         smk_expand_begin(parser, origin, SMK_OPCODE_CVT, &made);
         smk_expand_modifier(&made, SMK_MODIFIER_RN);
-        smk_expand_type(&made, SMK_TYPE_F16X2);
+        smk_expand_type(&made, type);
         smk_expand_type(&made, SMK_TYPE_F32);
         smk_expand_operand(&made, results->element[i]);
-        smk_expand_operand(&made, floats[2 * i + 1]);
-        smk_expand_operand(&made, floats[2 * i]);
+        for (unsigned k = each; k-- > 0;) {
+            smk_expand_operand(&made, floats[each * i + k]);
+        }
         SMK_TRY(smk_expand_finish(parser, &made));
     }
     return SMK_OK;
@@ -135,10 +140,10 @@ smk_status smk_expand_texture(smk_parser *parser, smk_statement *statement, bool
         predicate = first->element[--first->count];
         first->resident = false;
     }
-    const bool packed = instruction->type == SMK_TYPE_F16X2;
-    *done = packed || predicate.kind != SMK_OPERAND_SINK;
+    const bool halves = instruction->type == SMK_TYPE_F16X2 || instruction->type == SMK_TYPE_F16;
+    *done = halves || predicate.kind != SMK_OPERAND_SINK;
     if (*done) {
-        SMK_TRY(packed ? expand_packed(parser, statement) : smk_expand_add(parser, instruction));
+        SMK_TRY(halves ? expand_halves(parser, statement) : smk_expand_add(parser, instruction));
     }
     return predicate.kind != SMK_OPERAND_SINK ? push_true(parser, statement, predicate) : SMK_OK;
 }
