@@ -1,4 +1,4 @@
-/* The approximate functions (ex2, lg2, sin, cos, tanh, rsqrt), computed in double precision without fused products, so that
+/* The approximate functions (ex2, lg2, sin, cos, tanh), computed in double precision without fused products, so that
  * every instruction set gives the same bits. Errors stay below one unit of the single-precision result, which is
  * within what the PTX ISA documents for each. */
 #ifndef SMK_SIM_EXEC_ALU_APPROX_H
@@ -107,22 +107,6 @@ SMK_INLINE double smk_tanh(double x)
     const double minus_1 = (scale - 1.0) + scale * smk_exp2_part(f); /* e^2x - 1, exact in sign and near 0 */
     const double tiny = x < 0.0 ? -x : x;
     return tiny < 0x1p-100 ? x : minus_1 / (minus_1 + 2.0);
-}
-
-/* The reciprocal of the square root, for a number of single precision: four of Newton's steps from a value whose bits
- * are a guess. They take a fourth of the time of a root and a quotient, and round to the same single (compared for all
- * 2^24 fractions and both parities of the exponent; all else scales exactly). */
-SMK_INLINE double smk_rsqrt(double x)
-{
-    const double half = 0.5 * x;
-    double y = smk_float_f64(UINT64_C(0x5fe6eb50c7b537a9) - (smk_bits_f64(x) >> 1));
-    for (int step = 0; step < 4; step++)
-        y = y * (1.5 - half * y * y);
-    const uint64_t sign = smk_bits_f64(x) & UINT64_C(0x8000000000000000);
-    const double pole = smk_float_f64(sign | UINT64_C(0x7ff0000000000000));
-    const double positive = x <= 0x1p128 ? y : 0.0; /* 0 of infinity */
-    const double number = x > 0.0 ? positive : (double)NAN;
-    return x == 0.0 ? pole : number;
 }
 
 /* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read and write the upper word only. */
