@@ -349,7 +349,10 @@ kernel = smemkit.RawKernel('''
 .address_size 64
 .visible .entry spin()
 {
+    .reg .b64 %rd<2>;
+    mov.u64 %rd1, 0;
 again:
+    add.u64 %rd1, %rd1, 1; // so that it is not found to repeat its steps for ever
     bra again;
 }''', "spin")
 print("ready", flush=True)
