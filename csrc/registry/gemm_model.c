@@ -131,8 +131,10 @@ enum { PARTS_MOST = 256, PART_LEAST = 32, BLOCKS_MOST = 8 };
  * it a stripe of gemm/vector reads in larger pieces. */
 enum { ROWS_MOST = 4, ROWS_BYTES_MOST = 1 << 25 };
 
-/* A k shorter than LEAN_SHORT is for tiles of lean where c has so many elements at most. */
+/* Where k is shorter than LEAN_SHORT and c has more elements than LEAN_MOST, to write c is what takes time: so many times
+ * its bytes more in tiles of lean, whose lanes write groups of neighbours. */
 enum { LEAN_SHORT = 24, LEAN_MOST = 1 << 17 };
+static const double LEAN_WRITES = 6.0;
 
 /* How many times as long the operands' bytes take of tiles that stage nothing: a warp comes back for the sectors beside
  * those that it has read, and where rows are longer than this other rows have taken their place in the caches. */
@@ -309,7 +311,8 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
     const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
-    const double writes = is_double && is_cut ? 1.0 : tile->writes[n % 2];
+    const bool is_written = is_lean && tile->kind != SMK_GEMM_ROWS && k < LEAN_SHORT && elements > LEAN_MOST;
+    const double writes = (is_double && is_cut ? 1.0 : tile->writes[n % 2]) + (is_written ? LEAN_WRITES : 0.0);
     const double add = joins                ? tile->last + slowdown * all * tile->each * tiles_each + clear
                        : tile->begins_early ? predict_add(request, parts.count, EARLY_ADD_START, EARLY_ADD_PACE)
                                             : smk_gemm_model_add(request, parts.count);
@@ -351,14 +354,6 @@ static bool fits_rows(const smk_request *request, const smk_gemm_tile *tile)
            smk_gemm_model_is_apart(tile) == (d[SMK_GEMM_M] >= APART_ROWS && d[SMK_GEMM_N] % SMK_GEMM_SECTOR != 0);
 }
 
-/* Where k is short and c large, to write c is what takes time: tiles of lean, whose lanes write groups of neighbours, are
- * for others. */
-static bool fits_sums(const smk_request *request, const smk_gemm_tile *tile)
-{
-    return strcmp(tile->variant, "lean") != 0 || tile->kind == SMK_GEMM_ROWS ||
-           request->dimensions[SMK_GEMM_K] >= LEAN_SHORT || smk_plan_gemm_elements(request) <= LEAN_MOST;
-}
-
 /* Whether the rows of a are few for a tile, and b is small. */
 static bool is_few(const smk_request *request, const smk_gemm_tile *tile)
 {
@@ -380,8 +375,7 @@ static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is
            (tile->kind != SMK_GEMM_SHORT || d[SMK_GEMM_K] <= SHORT_MOST) &&
            ((tile->turned >= 0 && tile->kind < SMK_GEMM_ALONG) || is_along(request)) &&
            (tile->kind != SMK_GEMM_WIDE || is_wide(request)) &&
-           (tile->kind != SMK_GEMM_ROWS || is_few(request, tile)) && fits_rows(request, tile) &&
-           fits_sums(request, tile);
+           (tile->kind != SMK_GEMM_ROWS || is_few(request, tile)) && fits_rows(request, tile);
 }
 
 smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
