@@ -141,6 +141,23 @@ static const double LEAN_WRITES = 6.0;
 static const double SECTORS_AGAIN = 3.5;
 enum { UNSTAGED_MOST = 256 };
 
+/* How many times as long a step takes of a float64 tile of 64 x 64 elements at most, where a multiprocessor has one block
+ * and the operands are more bytes than L2 holds: it waits for memory. One of twice as many was seen to do so for
+ * a k longer than FAR_K. */
+static const double FROM_MEMORY = 1.15, FROM_MEMORY_WIDE = 1.05, CACHED_BYTES = 50 << 20;
+enum { FAR_ELEMENTS = 64 * 64, FAR_K = 1 << 14 };
+
+static double wait_for_memory(const smk_request *request, const smk_gemm_tile *tile)
+{
+    const int64_t elements = tile->rows * tile->columns, k = request->dimensions[SMK_GEMM_K];
+    const bool is_far =
+        tile->bytes == sizeof(double) && tile->shared_bytes > 0 && smk_gemm_model_read(request) > CACHED_BYTES;
+    return !is_far                                     ? 1.0
+           : elements <= FAR_ELEMENTS                  ? FROM_MEMORY
+           : elements <= 2 * FAR_ELEMENTS && k > FAR_K ? FROM_MEMORY_WIDE
+                                                       : 1.0;
+}
+
 double smk_gemm_model_bytes(const smk_request *request, double bytes)
 {
     return bytes / MEMORY_PACE * smk_slowdowns_memory(request->machine);
@@ -297,7 +314,7 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double odd = (count_odd(tile, tile->odd_a, s.a_row, s.a_col) * (double)tile->rows +
                         count_odd(tile, tile->odd_b, s.b_row, s.b_col) * (double)tile->columns) /
                        (double)(tile->rows + tile->columns);
-    const double alone = slowdown * steps * tile->alone * (1.0 + odd) * rounds;
+    const double alone = slowdown * steps * tile->alone * wait_for_memory(request, tile) * (1.0 + odd) * rounds;
     const double busy = slowdown * steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
     const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
     const bool is_again = tile->shared_bytes == 0 && tile->kind != SMK_GEMM_SHORT && k > UNSTAGED_MOST;

@@ -119,3 +119,13 @@ def test_what_k_leaves_over_comes_first(m, k, n, machine, rng, monkeypatch):
         check(a, b, smemkit.asnumpy(smemkit.gemm(x, y, variant="dmma")))
         if machine == "sim":
             assert not smemkit.check(smemkit.gemm, x, y, variant="dmma").findings
+
+
+def test_two_blocks_a_multiprocessor_where_operands_come_from_memory():
+    """One waits for memory longer than two; with operands that L2 holds one is enough."""
+    blocks = []
+    for k in (65536, 8192):
+        a, b = np.empty((128, k)), np.empty((k, 128))
+        plan = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")["dmma"]
+        blocks.append(plan.launches[0][1][0])
+    assert blocks[0] == 2 * 132 and blocks[1] <= 132
