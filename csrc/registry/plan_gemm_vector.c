@@ -13,12 +13,19 @@ enum { THREADS = 256, THREADS_ACROSS = 512, GROUP_ROWS = 4, READ_BYTES = 16, VEC
  * fewer lanes; bytes of a matrix of which a lane reads 16 at once across k; the least length of a part along and across
  * k, and of one with several vectors, and the blocks of a multiprocessor below which k is cut. */
 enum { LANES_LEAST = 16, LANES_MANY = 64, MANY_THREADS = 1024, LANE_READS = 4, LANE_LEAST = 16 };
-enum { WIDE_BYTES = 1 << 23, PART_ALONG = 1024, PART_ACROSS = 320, PART_STAGED = 128, PARTS_MOST = 64 };
+enum { WIDE_BYTES = 1 << 23, PART_ALONG = 1024, PART_ACROSS = 128, PART_STAGED = 128, PARTS_MOST = 64 };
 enum { BLOCKS_ALONG = 2, BLOCKS_ACROSS = 2, BLOCKS_STAGED = 4 };
-enum { CUT_ACROSS = 4 * PART_ACROSS, CACHED_BYTES = 3 << 23 }; /* a shorter k is not cut; L2 holds such a matrix */
+enum { CUT_ACROSS = 1280, CACHED_BYTES = 3 << 23 }; /* a shorter k is not cut; L2 holds such a matrix */
+
+/* By trial too: bytes of a row that is read by the kernel that reads rows wherever they begin, though others can read it;
+ * the lanes of a row there at least; the threads of a multiprocessor beyond which a row has half as many. */
+enum { ROW_BYTES = 4096, ROW_LANES_LEAST = 4, ROW_THREADS = 2048 };
 
 /* Microseconds on an H200: of a launch; of a batch of reads of a lane; of the last block, which adds parts. */
 static const double START = 2.6, TURN = 0.62, LAST = 1.3;
+
+/* A launch of the kernel for rows wherever they begin. */
+static const double START_ROW = 1.7;
 
 /* Bytes of the matrix a microsecond, and how much longer single elements take. */
 static const double PACE = 4.45e6, ODD = 1.1;
@@ -137,11 +144,28 @@ static double predict(const smk_request *request, const vector_shape *shape, con
     return START + (waits > reads ? waits : reads + TURN) + (made->parts.count > 1 ? LAST : 0.0);
 }
 
+/* One vector, and rows that lie along k without a gap: a lane has one batch of reads, or two where there are many rows. */
+static division divide_rows(const smk_request *request, const vector_shape *shape)
+{
+    const int64_t batch = READ_BYTES / (int64_t)request->item_bytes * BATCH / 2;
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS, .part = "row"};
+    made.lanes = round_to_power(smk_plan_divide_up(shape->k, batch), ROW_LANES_LEAST, THREADS);
+    const double threads = (double)shape->rows * (double)shape->stack * (double)made.lanes;
+    if (made.lanes >= SMK_WARP_SIZE && threads > (double)count_multiprocessors(request) * ROW_THREADS) {
+        made.lanes = made.lanes / 2 < LANES_MANY ? made.lanes / 2 : LANES_MANY;
+    }
+    made.row_blocks = smk_plan_divide_up(shape->rows, THREADS / made.lanes);
+    made.parts = (smk_gemm_parts){1, shape->k > 0 ? shape->k : 1};
+    const double batches = ceil((double)shape->k / (double)(made.lanes * batch));
+    made.time_us = START_ROW - START + predict(request, shape, &made, batches, 2048.0 / THREADS / 2.0, false);
+    return made;
+}
+
 /* One vector: a row has as many lanes as have a few reads each. */
 static division divide_along(const smk_request *request, const vector_shape *shape)
 {
     const bool is_odd = smk_gemm_model_odd(shape->w_row, shape->w_i) > 0 || shape->x_i != 1;
-    const int64_t pack = is_odd ? 1 : READ_BYTES / (int64_t)request->item_bytes;
+    const int64_t whole = READ_BYTES / (int64_t)request->item_bytes, pack = is_odd ? 1 : whole;
     division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS};
     const bool is_many = (double)shape->rows * (double)shape->stack * LANES_MANY >=
                          (double)count_multiprocessors(request) * MANY_THREADS;
@@ -152,7 +176,10 @@ static division divide_along(const smk_request *request, const vector_shape *sha
     cut(request, shape, &made, BLOCKS_ALONG, PART_ALONG);
     const double batches = ceil((double)made.parts.part_k / (double)(made.lanes * pack * BATCH));
     made.time_us = predict(request, shape, &made, batches, 2048.0 / THREADS / 2.0, is_odd);
-    return made;
+    const bool is_long =
+        shape->w_row % whole == 0 && shape->k % whole == 0 && shape->k * (int64_t)request->item_bytes > ROW_BYTES;
+    const bool is_unit = shape->w_i == 1 && shape->x_i == 1;
+    return made.parts.count == 1 && is_unit && !is_long ? divide_rows(request, shape) : made;
 }
 
 /* Several vectors, staged in shared memory. */

@@ -110,7 +110,9 @@ static __device__ __forceinline__ void gemm_unstaged_make(const double *a, const
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+// With five blocks on a multiprocessor the compiler has registers for all reads of a step. Left to itself it saves
+// some, and has most of the reads wait for the mma before them.
+extern "C" __global__ void __launch_bounds__(128, 5)
     gemm_unstaged_large(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                         long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                         long long stack, long long a_stack, long long b_stack)
@@ -118,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(128)
     gemm_unstaged_make<false, 4, 1, 4, 2>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 5)
     gemm_unstaged_apart(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                         long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                         long long stack, long long a_stack, long long b_stack)
@@ -126,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(128)
     gemm_unstaged_make<true, 4, 1, 2, 4>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 5)
     gemm_unstaged_apart_large(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c,
                               long long m, long long k, long long n, long long a_row, long long a_col, long long b_row,
                               long long b_col, long long stack, long long a_stack, long long b_stack)
@@ -134,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(128)
     gemm_unstaged_make<true, 4, 1, 4, 2>(a, b, c, m, k, n, a_row, a_col, b_row, b_col, stack, a_stack, b_stack);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 5)
     gemm_unstaged(const double *__restrict__ a, const double *__restrict__ b, double *__restrict__ c, long long m,
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                   long long stack, long long a_stack, long long b_stack)

@@ -7,8 +7,9 @@
 //          wide reads, many of them under way at once, and nothing that waits between them: a vector comes through the
 //          L1 cache, with no barrier.
 //          - Its rows lie along k (b is the vector): a group of `lanes` lanes takes a row, each lane 16 bytes at a
-//            time, and at the end the lanes of the group add up what they have. Several vectors are staged in shared
-//            memory, and serve ROWS rows of a group.
+//            time, and at the end the lanes of the group add up what they have. Short rows, and rows that begin
+//            anywhere, have a kernel that does nothing else (row). Several vectors are staged in shared memory, and
+//            serve ROWS rows of a group.
 //          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the
 //            warps of a block take turns with the rows and add up their sums at the end. A lane reads 16 bytes, or
 //            one column where the matrix is small or its rows are odd (stripe). A matrix of a few short rows is read
@@ -127,6 +128,24 @@ static __device__ __forceinline__ T gemm_vector_walk_row(const T *__restrict__ f
     return sum;
 }
 
+// The sum over a group of lanes: those of a warp, then the warps.
+static __device__ __forceinline__ T gemm_vector_add_lanes(T sum, T *of_warp, int lanes)
+{
+    for (int other = (lanes < 32 ? lanes : 32) / 2; other > 0; other /= 2)
+        sum += __shfl_xor_sync(~0u, sum, other);
+    if (lanes <= 32)
+        return sum;
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = sum;
+
+    // The sums of all warps must be there before any is read.
+    __syncthreads();
+    sum = 0;
+    for (int warp = 0; warp < lanes / 32; ++warp)
+        sum += of_warp[threadIdx.x / lanes * (lanes / 32) + warp];
+    return sum;
+}
+
 static __device__ __forceinline__ void gemm_vector_along_one(const gemm_vector_call &g, int lanes)
 {
     constexpr int V = gemm_vector_call::V;
@@ -152,22 +171,54 @@ static __device__ __forceinline__ void gemm_vector_along_one(const gemm_vector_c
         for (int i = lane; i < count; i += lanes)
             sum += from[i * g.w_i] * with[i * g.x_i];
 
-    // Add up: the lanes of a warp, then the warps of a group.
-    for (int other = (lanes < 32 ? lanes : 32) / 2; other > 0; other /= 2)
-        sum += __shfl_xor_sync(~0u, sum, other);
-    if (lanes > 32) {
-        if (threadIdx.x % 32 == 0)
-            of_warp[threadIdx.x / 32] = sum;
-
-        // The sums of all warps must be there before any is read.
-        __syncthreads();
-        sum = 0;
-        for (int warp = 0; warp < lanes / 32; ++warp)
-            sum += of_warp[group * (lanes / 32) + warp];
-    }
+    sum = gemm_vector_add_lanes(sum, of_warp, lanes);
     if (lane == 0)
         g.put(row, blockIdx.y, sum);
     gemm_vector_finish(g, first_row, groups, 1);
+}
+
+// Rows that lie along k without a gap, wherever each begins, one vector, and k in one part. A lane reads 16 bytes of a
+// row at once, and what belongs to them of the vector by elements; at the ends of a row those too.
+static __device__ __forceinline__ void gemm_vector_row_one(const gemm_vector_call &g, int lanes)
+{
+    constexpr int V = gemm_vector_call::V, READS = 4;
+    __shared__ T of_warp[8];
+
+    // Who am I: a lane of a group, which has a row. Behind the last row it is taken again, and not written.
+    const int lane = threadIdx.x % lanes, group = threadIdx.x / lanes, count = int(g.k);
+    const long long row = blockIdx.x * (256ll / lanes) + group;
+    const T *const from = g.w + (row < g.rows ? row : g.rows - 1) * g.w_row, *const with = g.x;
+    const int shift = int((size_t)from / sizeof(T) % V);
+
+    // Read and compute.
+    T sum = 0;
+    for (int i = lane * V - shift; i < count; i += READS * lanes * V) {
+        gemm_vector_pack<V> read[READS], x[READS];
+#pragma unroll
+        for (int q = 0; q < READS; ++q) {
+            const int at = i + q * lanes * V;
+            read[q] = x[q] = {};
+            if (at >= 0 && at + V <= count) {
+                read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(from + at);
+#pragma unroll
+                for (int e = 0; e < V; ++e)
+                    x[q].at[e] = with[at + e];
+            } else {
+#pragma unroll
+                for (int e = 0; e < V; ++e)
+                    if (at + e >= 0 && at + e < count) {
+                        read[q].at[e] = from[at + e];
+                        x[q].at[e] = with[at + e];
+                    }
+            }
+        }
+#pragma unroll
+        for (int e = 0; e < READS * V; ++e)
+            sum += read[e / V].at[e % V] * x[e / V].at[e % V];
+    }
+    sum = gemm_vector_add_lanes(sum, of_warp, lanes);
+    if (lane == 0 && row < g.rows)
+        g.c[row * g.c_row] = sum;
 }
 
 // Stages R vectors, with zeros behind the last one: element i of vector r at staged[i * to_i + r * to_r].
@@ -567,6 +618,17 @@ gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restri
     const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
                                                  c_r, part_k, parts, w_stack, x_stack);
     gemm_vector_along<2>(g, int(lanes));
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_vector_row(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                long long x_r, long long c_row, long long c_r, long long part_k, long long parts, long long lanes,
+                long long w_stack, long long x_stack)
+{
+    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
+                                                 c_r, part_k, parts, w_stack, x_stack);
+    gemm_vector_row_one(g, int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4)

@@ -41,7 +41,7 @@ CLEAN_WITHOUT_BARRIER = {
         for dtype in ("float32", "float64", "int32", "int64")
         for i in (0, 4)
     },
-    "gemm_vector_float64:87:1": _SINGLE,
+    "gemm_vector_float64:88:1": _SINGLE,
     "scan_blelloch:12:0": _OWN,
     "scan_blelloch:21:8": _ONE,
     "scan_blelloch:28:16": _OWN,
