@@ -131,6 +131,8 @@ EXPLAINED = {
     ("gemm_dmma_large_float64", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.wavefronts"): GUARDED,
+    ("gemm_lean_wide_float32", "async.sectors"): GUARDED,
+    ("gemm_lean_wide_float32", "async.wavefronts"): GUARDED,
     **{
         (f"gemm_{kernel}", f"async.{what}"): GUARDED
         for kernel in ("tensor_float16", "tensor_bfloat16", "tensor_int8", "tf32_tf32")
