@@ -109,7 +109,7 @@ def test_links_lead_somewhere(path):
 
 
 def test_readme_is_short():
-    assert README.read_text(encoding="utf-8").count("\n") <= 239
+    assert README.read_text(encoding="utf-8").count("\n") <= 240
 
 
 @pytest.mark.generated

@@ -70,16 +70,16 @@ static smk_cuda write_word(smk_cuda_stream_handle stream, uint64_t address, uint
 static bool has_come(uint64_t word, uint64_t value, unsigned kind, unsigned bytes)
 {
     const uint64_t rest = word - value;
-    switch (kind) {
-    case WAIT_GREATER:
+    if (kind == WAIT_GREATER) {
         return bytes == sizeof(uint32_t) ? (int32_t)(uint32_t)rest >= 0 : (int64_t)rest >= 0;
-    case WAIT_EQUAL:
-        return word == value;
-    case WAIT_AND:
-        return (word & value) != 0;
-    default:
-        return bytes == sizeof(uint32_t) ? (uint32_t) ~(word | value) != 0 : ~(word | value) != 0;
     }
+    if (kind == WAIT_EQUAL) {
+        return word == value;
+    }
+    if (kind == WAIT_AND) {
+        return (word & value) != 0;
+    }
+    return bytes == sizeof(uint32_t) ? (uint32_t) ~(word | value) != 0 : ~(word | value) != 0; /* WAIT_NOR */
 }
 
 /* All work that was submitted before has ended: what a stream waits for is there, or nobody has submitted it yet. */

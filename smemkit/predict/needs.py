@@ -35,7 +35,7 @@ NEEDS = {
         r"(?:add|sub|mul|set|setp|ex2|tanh)\.\S*bf16|\S*\.oob\b",
         r"(?:add|max|min)\.\S*[us]16x2|(?:max|min)\.relu\.s32",
         r"mma\.\S*m16\S*f64",
-        r"cvt\.\S*bf16\.(?!f32)|cvt\.(?!f32\.bf16\s)\S*\.bf16\s|cvt\.r[nz]\.(?:relu\.)?tf32",
+        r"cvt\.\S*bf16\.(?!f32)|cvt\.(?!(?:r\w\.)?f32\.bf16\s)\S*\.bf16\s|cvt\.r[nz]\.(?:relu\.)?tf32",
     ),
     "8.9": (r"(?:cvt|mma)\.\S*e[45]m",),
     "8.6": (r"\S*\.xorsign\b",),

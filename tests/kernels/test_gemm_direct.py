@@ -135,7 +135,8 @@ def test_the_last_block_adds_the_sums_of_vectors(machine, rng):
 @pytest.mark.parametrize(
     ("shape", "part"),
     [
-        ((300, 64, 1), ""),
+        ((300, 64, 1), "row"),
+        ((30, 2052, 1), ""),
         ((300, 65, 2), "along2"),
         ((300, 64, 3), "along4"),
         ((300, 64, 7), "along8"),
@@ -157,11 +158,15 @@ def test_vectors_both_ways(shape, part, dtype, machine, rng):
 
 
 def test_a_matrix_is_read_once_for_a_vector(rng):
-    """A row that lies along k needs as much of the vector, from L1; a warp across k one number."""
-    for m, n, reads in ((256, 1, 2), (1, 256, 1.25)):
-        a, b = shapes.normal(rng, (m, 512), "f4"), shapes.normal(rng, (512, n), "f4")
+    """A row along k needs as much of the vector, from L1, where both are read by 16 bytes.
+
+    A short one has the vector by elements, four of which a lane reads: all sectors four times. A
+    warp across k needs one number.
+    """
+    for m, k, n, reads in ((512, 2048, 1, 2), (256, 512, 1, 5), (1, 512, 256, 1.25)):
+        a, b = shapes.normal(rng, (m, k), "f4"), shapes.normal(rng, (k, n), "f4")
         report = smemkit.profile(smemkit.gemm, a, b, variant="vector", backend="sim")
-        assert report.launches[0].counters["global.load.sectors"] == reads * 256 * 512 * 4 // 32
+        assert report.launches[0].counters["global.load.sectors"] == reads * m * k * n * 4 // 32
 
 
 def test_short_sums_of_a_narrow_and_of_a_wide_result(rng):

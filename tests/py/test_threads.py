@@ -19,7 +19,10 @@ SPIN = """
 .address_size 64
 .visible .entry spin()
 {
+    .reg .b64 %rd<2>;
+    mov.u64 %rd1, 0;
 again:
+    add.u64 %rd1, %rd1, 1; // so that it is not found to repeat its steps for ever
     bra again;
 }
 .visible .entry wait(.param .u64 flag)

@@ -350,7 +350,7 @@ static uint32_t run_sums(smk_warp *warp, const smk_operation *op, uint32_t mask)
         return alone ? add_runs(warp, op, mask, SMK_TYPE_F32, 4) : mask;
     case SMK_TYPE_F64:
         return alone ? add_runs(warp, op, mask, SMK_TYPE_F64, 8) : mask;
-    default:
+    default: /* no sum, or of another type: lane by lane */
         return mask;
     }
 }
