@@ -52,8 +52,8 @@ LIBRARY = "a function of the math library has no line in the PTX; ptxas gives it
 CALLS = "two calls of one inlined function: what is left of the first has the line of the second"
 HELPERS = "16 bytes are copied at lines 14 and 23; ptxas names the last call of their helper"
 SHARED = (
-    "a loop is unrolled whose rounds are as far apart as the sums of two warps: neighbouring rounds "
-    "add some of the same words, each of which is read once"
+    "a loop is unrolled whose rounds are as far apart as the sums of two warps: neighbours among "
+    "them add some of the same words, each of which is read once"
 )
 
 KNOWN = {
