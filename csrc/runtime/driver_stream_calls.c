@@ -10,7 +10,6 @@ enum {
     WAIT_EQUAL = 1,
     WAIT_AND = 2,
     WAIT_NOR = 3,
-    WAIT_KINDS = 3,
     WAIT_FLUSH = 1 << 30,
     WRITE_UNORDERED = 1
 };
@@ -88,8 +87,8 @@ static smk_cuda wait_for_word(smk_cuda_stream_handle stream, uint64_t address, u
 {
     int captured = 0;
     const unsigned kind = flags & ~(unsigned)WAIT_FLUSH;
-    smk_cuda code = address % bytes != 0 || kind > WAIT_KINDS ? SMK_CUDA_ErrorInvalidValue
-                                                              : cudaStreamIsCapturing(stream, &captured);
+    smk_cuda code =
+        address % bytes != 0 || kind > WAIT_NOR ? SMK_CUDA_ErrorInvalidValue : cudaStreamIsCapturing(stream, &captured);
     if (code != SMK_CUDA_Success || captured != 0) {
         return code != SMK_CUDA_Success ? smk_driver_code(code) : SMK_CUDA_ErrorNotSupported;
     }
