@@ -144,14 +144,14 @@ enum { UNSTAGED_MOST = 256 };
 /* How many times as long a step takes of a float64 tile of 64 x 64 elements at most, where a multiprocessor has one block
  * and the operands are more bytes than L2 holds: it waits for memory. One of twice as many was seen to do so for
  * a k longer than FAR_K. */
-static const double FROM_MEMORY = 1.15, FROM_MEMORY_WIDE = 1.05, CACHED_BYTES = 50 << 20;
+static const double FROM_MEMORY = 1.15, FROM_MEMORY_WIDE = 1.05;
 enum { FAR_ELEMENTS = 64 * 64, FAR_K = 1 << 14 };
 
 static double wait_for_memory(const smk_request *request, const smk_gemm_tile *tile)
 {
     const int64_t elements = tile->rows * tile->columns, k = request->dimensions[SMK_GEMM_K];
     const bool is_far =
-        tile->bytes == sizeof(double) && tile->shared_bytes > 0 && smk_gemm_model_read(request) > CACHED_BYTES;
+        tile->bytes == sizeof(double) && tile->shared_bytes > 0 && smk_gemm_model_read(request) > SMK_GEMM_CACHE;
     return !is_far                                     ? 1.0
            : elements <= FAR_ELEMENTS                  ? FROM_MEMORY
            : elements <= 2 * FAR_ELEMENTS && k > FAR_K ? FROM_MEMORY_WIDE

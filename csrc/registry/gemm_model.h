@@ -41,6 +41,9 @@ smk_gemm_stage smk_gemm_model_stage(const smk_request *request, const smk_gemm_t
 /* Elements of float64 of a sector of 32 bytes. */
 enum { SMK_GEMM_SECTOR = 4 };
 
+/* Bytes of the L2 cache of an H200, and of a matrix that it still holds when the next call reads it. */
+enum { SMK_GEMM_CACHE = 50 << 20, SMK_GEMM_CACHED = SMK_GEMM_CACHE / 2 };
+
 /* Whether a warp of the tile takes every fourth row of c, and columns from where a sector begins: a block may begin left
  * of c by all but one of its elements (gemm/unstaged.cu). */
 bool smk_gemm_model_is_apart(const smk_gemm_tile *tile);

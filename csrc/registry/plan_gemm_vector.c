@@ -15,7 +15,7 @@ enum { THREADS = 256, THREADS_ACROSS = 512, GROUP_ROWS = 4, READ_BYTES = 16, VEC
 enum { LANES_LEAST = 16, LANES_MANY = 64, MANY_THREADS = 1024, LANE_READS = 4, LANE_LEAST = 16 };
 enum { WIDE_BYTES = 1 << 23, PART_ALONG = 1024, PART_ACROSS = 128, PART_STAGED = 128, PARTS_MOST = 64 };
 enum { BLOCKS_ALONG = 2, BLOCKS_ACROSS = 2, BLOCKS_STAGED = 4 };
-enum { CUT_ACROSS = 1280, CACHED_BYTES = 3 << 23 }; /* a shorter k is not cut; L2 holds such a matrix */
+enum { CUT_ACROSS = 1280 }; /* a shorter k is not cut */
 
 /* By trial too: bytes of a row that is read by the kernel that reads rows wherever they begin, though others can read it;
  * the lanes of a row there at least; the threads of a multiprocessor beyond which a row has half as many. */
@@ -218,8 +218,8 @@ static division divide_stripes(const smk_request *request, const vector_shape *s
     const double blocks = (double)count_blocks(shape, &made) * (double)made.parts.count;
     const double rounds = ceil(blocks / (double)count), use = blocks / (double)count / rounds;
     const double batches = ceil((double)made.parts.part_k * SMK_WARP_SIZE / (THREADS_ACROSS * BATCH));
-    const double reads =
-        read_matrix(request, shape) / (measure_matrix(request, shape) > CACHED_BYTES ? use : 1.0) * (double)made.passes;
+    const double reads = read_matrix(request, shape) / (measure_matrix(request, shape) > SMK_GEMM_CACHED ? use : 1.0) *
+                         (double)made.passes;
     const double waits = batches * TURN_ACROSS * ceil(rounds / BLOCKS_ACROSS) * slow_down(request);
     made.time_us = START + (waits > reads ? waits : reads) + (made.parts.count > 1 ? LAST : 0.0) + ACROSS;
     return made;
