@@ -95,6 +95,10 @@ static smk_status expand_halves(smk_parser *parser, const smk_statement *origin)
     SMK_TRY(push_floats(parser, origin, floats));
     for (unsigned i = 0; i < CHANNELS / each; i++) {
         smk_statement made;
+        if (results->element[i].kind == SMK_OPERAND_SINK && each == 2) { /* as ptxas 13.0 has it */
+            return smk_parse_fail(parser, &origin->operand_at[0], SMK_PTX,
+                                  "tex takes no _ in place of a pair of halves (.f16x2)");
+        }
         if (results->element[i].kind == SMK_OPERAND_SINK) {
             continue;
         }

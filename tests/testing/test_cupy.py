@@ -4,6 +4,7 @@ import doctest
 import importlib
 import os
 import pickle
+import sys
 
 import numpy
 import pytest
@@ -257,6 +258,8 @@ def test_a_run_imports_it_as_cupy(pytester, monkeypatch):
     pytester.makeini("[pytest]\n")
     pytester.makepyfile(test_uses=USES)
     before = os.environ.get("PYTHONPATH")
+    for name in [n for n in sys.modules if n.split(".")[0] in ("cupy", "cupyx")]:
+        monkeypatch.delitem(sys.modules, name)  # a test before may have imported CuPy
     result = pytester.runpytest_inprocess(
         "-p",
         "smemkit.testing",

@@ -95,7 +95,7 @@ def test_levels_of_a_texture_without_levels(machine):
 
 
 def test_halves_are_the_floats_rounded(machine):
-    """In registers of their own (.v4.f16) and in pairs (.v2.f16x2), under a guard, with sinks."""
+    """One in each register (.v4.f16), which may be discarded, and two (.v2.f16x2); a guard."""
     values = np.array([1, 2049, 65519, 1e-8, -0.1, 3e38], np.float32)
     text = """.version 9.0
 .target sm_75
@@ -107,7 +107,7 @@ ld.param.u64 %rd1, [t]; ld.param.u64 %rd2, [out];
 mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mul.wide.u32 %rd3, %r1, 8; add.u64 %rd2, %rd2, %rd3;
 mov.b16 %h0, 7; mov.b16 %h3, 9; setp.ne.u32 %p, %r1, 4;
 @%p tex.2d.v4.f16.s32 {%h0, _, %h2, %h3}, [%rd1, {%r1, %r2}];
-tex.2d.v2.f16x2.s32 {%r4, _}, [%rd1, {%r1, %r2}];
+tex.2d.v2.f16x2.s32 {%r4, %r5}, [%rd1, {%r1, %r2}];
 st.global.b16 [%rd2], %h0; st.global.b16 [%rd2+2], %h3; st.global.b32 [%rd2+4], %r4;
 ret;
 }
@@ -121,6 +121,8 @@ ret;
     expected = np.stack([halves, [0] * 6, halves, [0] * 6], axis=1)
     expected[4, :2] = 7, 9
     np.testing.assert_array_equal(out, expected)
+    with pytest.raises(smemkit.PtxError, match="no _ in place of a pair of halves"):
+        smemkit.RawModule(text.replace("%r5}", "_}"), backend="sim").get_function("k")
 
 
 def test_a_surface_is_read_and_written(machine):
