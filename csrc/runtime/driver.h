@@ -33,6 +33,9 @@ typedef struct smk_driver_rows {
 /* The copy of a box, as cuMemcpy3D takes it. */
 smk_cuda smk_driver_make_copy(const void *box, smk_copy *copy);
 
+/* The box of a copy that is kept: its ends by address. */
+void smk_driver_describe_copy(const smk_copy *copy, void *box);
+
 /* The driver's code for one of the runtime, which has some of its own. */
 smk_cuda smk_driver_code(smk_cuda code);
 

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { FLOAT_HALF = 16, FLOAT_SINGLE = 32, SIGNED_FIRST = 8, END_HOST = 1, END_ARRAY = 3 };
+enum { FLOAT_HALF = 16, FLOAT_SINGLE = 32, SIGNED_FIRST = 8 };
+enum { END_HOST = 1, END_DEVICE = 2, END_ARRAY = 3 };
 enum { READ_AS_INTEGER = 1, NORMALIZED = 2, SRGB = 16, DISABLE_TRILINEAR = 32, SEAMLESS = 64 };
 
 extern smk_cuda cudaMalloc3DArray(smk_cuda_array **array, const smk_cuda_channels *channels, smk_cuda_extent extent,
@@ -178,6 +179,26 @@ smk_cuda smk_driver_make_copy(const void *box, smk_copy *copy)
     return code;
 }
 
+static box_end describe_end(const void *address, size_t pitch, size_t slice)
+{
+    const bool host = smk_copy_find_memory(address) <= SMK_MEMORY_HOST;
+    return (box_end){.memory = host ? END_HOST : END_DEVICE,
+                     .host = host ? address : NULL,
+                     .device = host ? NULL : address,
+                     .pitch = pitch,
+                     .height = pitch == 0 ? 0 : slice / pitch};
+}
+
+void smk_driver_describe_copy(const smk_copy *copy, void *box)
+{
+    const box_copy described = {.source = describe_end(copy->source, copy->source_pitch, copy->source_slice),
+                                .target = describe_end(copy->target, copy->target_pitch, copy->target_slice),
+                                .width = copy->width,
+                                .height = copy->height,
+                                .depth = copy->depth};
+    memcpy(box, &described, sizeof described);
+}
+
 static smk_cuda copy_box(const box_copy *wanted, smk_cuda_stream_handle stream, bool waits)
 {
     smk_work work = {.kind = SMK_WORK_COPY};
@@ -189,11 +210,17 @@ SMK_EXPORT smk_cuda cuMemcpy3D_v2(const box_copy *wanted)
 {
     return copy_box(wanted, NULL, true);
 }
+SMK_EXPORT_AS(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2);
+SMK_EXPORT_AS(cuMemcpy3DPeer, cuMemcpy3D_v2); /* contexts stand where others have nothing, and there is one */
+SMK_EXPORT_AS(cuMemcpy3DPeer_ptds, cuMemcpy3D_v2);
 
 SMK_EXPORT smk_cuda cuMemcpy3DAsync_v2(const box_copy *wanted, smk_cuda_stream_handle stream)
 {
     return copy_box(wanted, stream, false);
 }
+SMK_EXPORT_AS(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);
+SMK_EXPORT_AS(cuMemcpy3DPeerAsync, cuMemcpy3DAsync_v2);
+SMK_EXPORT_AS(cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DAsync_v2);
 
 /* Bytes in the order of memory, from byte `at` of the array on. */
 static smk_cuda copy_bytes(const smk_cuda_array *array, size_t at, void *memory, size_t bytes, bool writes,
@@ -215,25 +242,31 @@ SMK_EXPORT smk_cuda cuMemcpyHtoA_v2(smk_cuda_array *array, size_t at, const void
 {
     return copy_bytes(array, at, (void *)(uintptr_t)source, bytes, true, NULL, true);
 }
+SMK_EXPORT_AS(cuMemcpyHtoA_v2_ptds, cuMemcpyHtoA_v2);
 SMK_EXPORT_AS(cuMemcpyDtoA_v2, cuMemcpyHtoA_v2);
+SMK_EXPORT_AS(cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2);
 
 SMK_EXPORT smk_cuda cuMemcpyHtoAAsync_v2(smk_cuda_array *array, size_t at, const void *source, size_t bytes,
                                          smk_cuda_stream_handle stream)
 {
     return copy_bytes(array, at, (void *)(uintptr_t)source, bytes, true, stream, false);
 }
+SMK_EXPORT_AS(cuMemcpyHtoAAsync_v2_ptsz, cuMemcpyHtoAAsync_v2);
 
 SMK_EXPORT smk_cuda cuMemcpyAtoH_v2(void *target, const smk_cuda_array *array, size_t at, size_t bytes)
 {
     return copy_bytes(array, at, target, bytes, false, NULL, true);
 }
+SMK_EXPORT_AS(cuMemcpyAtoH_v2_ptds, cuMemcpyAtoH_v2);
 SMK_EXPORT_AS(cuMemcpyAtoD_v2, cuMemcpyAtoH_v2);
+SMK_EXPORT_AS(cuMemcpyAtoD_v2_ptds, cuMemcpyAtoH_v2);
 
 SMK_EXPORT smk_cuda cuMemcpyAtoHAsync_v2(void *target, const smk_cuda_array *array, size_t at, size_t bytes,
                                          smk_cuda_stream_handle stream)
 {
     return copy_bytes(array, at, target, bytes, false, stream, false);
 }
+SMK_EXPORT_AS(cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyAtoHAsync_v2);
 
 /* Objects ------------------------------------------------------------------------------------------------- */
 

@@ -3,9 +3,8 @@
 #include "runtime/binaries.h"
 #include "runtime/driver.h"
 #include "runtime/driver_link.h"
+#include "runtime/launch_kernel.h"
 #include "runtime/outcome.h"
-
-enum { BUFFER = 1 /* of `extra` */ };
 
 extern smk_cuda cudaLibraryLoadData(void **library, const void *code, const int *options, void **values, unsigned count,
                                     const int *more, void **more_values, unsigned more_count);
@@ -172,34 +171,14 @@ SMK_EXPORT smk_cuda cuOccupancyMaxPotentialBlockSize(int *grid, int *block, cons
 
 /* Launches ------------------------------------------------------------------------------------------------ */
 
-/* Pointers to the parameters that lie in one buffer, as a list of `extra` gives it; NULL: no memory. */
-static void **unpack(const void *function, void **extra, smk_cuda *code)
-{
-    const smk_kernel *kernel = smk_binaries_find_kernel(function, code);
-    char *buffer = NULL;
-    for (void **at = extra; *at != NULL; at += 2) {
-        buffer = (uintptr_t)at[0] == BUFFER ? at[1] : buffer;
-    }
-    if (*code != SMK_CUDA_Success) {
-        return NULL;
-    }
-    void **parameters = smk_heap_allocate(kernel->parameter_count + 1, sizeof *parameters);
-    *code = parameters == NULL ? SMK_CUDA_ErrorMemoryAllocation : SMK_CUDA_Success;
-    const smk_variable *variable = kernel->binary->module->functions[kernel->entry].variables;
-    size_t at = 0;
-    for (uint32_t i = 0; i < kernel->parameter_count && parameters != NULL; i++) {
-        const size_t alignment = variable[i].alignment;
-        at = (at + alignment - 1) / alignment * alignment;
-        parameters[i] = buffer + at;
-        at += (size_t)variable[i].bytes;
-    }
-    return parameters;
-}
-
 static smk_cuda launch(const smk_cuda_launch_config *config, const void *function, void **parameters, void **extra)
 {
     smk_cuda code = SMK_CUDA_Success;
-    void **unpacked = parameters == NULL && extra != NULL ? unpack(function, extra, &code) : NULL;
+    void **unpacked = NULL;
+    if (parameters == NULL && extra != NULL) {
+        const smk_kernel *kernel = smk_binaries_find_kernel(function, &code);
+        unpacked = code == SMK_CUDA_Success ? smk_launch_kernel_unpack(kernel, extra, &code) : NULL;
+    }
     if (code == SMK_CUDA_Success) {
         code = cudaLaunchKernelExC(config, function, unpacked != NULL ? unpacked : parameters);
     }
@@ -217,6 +196,7 @@ SMK_EXPORT smk_cuda cuLaunchKernel(const void *function, unsigned grid_x, unsign
                                            .stream = stream};
     return launch(&config, function, parameters, extra);
 }
+SMK_EXPORT_AS(cuLaunchKernel_ptsz, cuLaunchKernel);
 
 SMK_EXPORT smk_cuda cuLaunchCooperativeKernel(const void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                               unsigned block_x, unsigned block_y, unsigned block_z,
@@ -225,6 +205,7 @@ SMK_EXPORT smk_cuda cuLaunchCooperativeKernel(const void *function, unsigned gri
     const smk_dim3 grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
     return smk_driver_code(cudaLaunchCooperativeKernel(function, grid, block, parameters, shared_bytes, stream));
 }
+SMK_EXPORT_AS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
 
 SMK_EXPORT smk_cuda cuLaunchKernelEx(const smk_driver_launch *wanted, const void *function, void **parameters,
                                      void **extra)
@@ -237,3 +218,4 @@ SMK_EXPORT smk_cuda cuLaunchKernelEx(const smk_driver_launch *wanted, const void
                                            .attribute_count = wanted->attribute_count};
     return launch(&config, function, parameters, extra);
 }
+SMK_EXPORT_AS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);

@@ -243,3 +243,12 @@ SMK_EXPORT smk_cuda cuStreamGetCtx(smk_cuda_stream_handle stream, smk_cuda_conte
     *context = &only;
     return SMK_CUDA_Success;
 }
+SMK_EXPORT_AS(cuStreamGetCtx_ptsz, cuStreamGetCtx);
+
+/* No stream is of a part of the device. */
+SMK_EXPORT smk_cuda cuStreamGetCtx_v2(smk_cuda_stream_handle stream, smk_cuda_context **context, void **part)
+{
+    *part = NULL;
+    return cuStreamGetCtx(stream, context);
+}
+SMK_EXPORT_AS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);

@@ -77,8 +77,10 @@ smk_cuda smk_driver_code(smk_cuda code)
     {                                                                                                                  \
         return smk_driver_code(runtime arguments);                                                                     \
     }
+#define SMK_DRIVER_AS(other, name) SMK_EXPORT_AS(other, name);
 #include "runtime/driver.def"
 #undef SMK_DRIVER_CALL
+#undef SMK_DRIVER_AS
 
 SMK_EXPORT smk_cuda cuGetErrorName(smk_cuda code, const char **name)
 {
@@ -141,6 +143,7 @@ SMK_EXPORT smk_cuda cuGetProcAddress_v2(const char *name, void **entry, int vers
     }
     return *entry != NULL ? SMK_CUDA_Success : SMK_CUDA_ErrorSymbolNotFound;
 }
+SMK_EXPORT_AS(cuGetProcAddress_v2_ptsz, cuGetProcAddress_v2);
 
 SMK_EXPORT smk_cuda cuGetProcAddress(const char *name, void **entry, int version, uint64_t flags)
 {

@@ -47,6 +47,15 @@ SMK_EXPORT smk_cuda cuGraphAddMemcpyNode(smk_cuda_node **node, smk_cuda_graph *g
     return smk_driver_code(code == SMK_CUDA_Success ? smk_node_add(node, graph, dependencies, count, &work) : code);
 }
 
+SMK_EXPORT smk_cuda cuGraphMemcpyNodeGetParams(const smk_cuda_node *node, void *box)
+{
+    if (node == NULL || box == NULL || node->work.kind != SMK_WORK_COPY) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
+    smk_driver_describe_copy(&node->work.as.copy, box);
+    return SMK_CUDA_Success;
+}
+
 SMK_EXPORT smk_cuda cuGraphMemcpyNodeSetParams(smk_cuda_node *node, const void *box)
 {
     smk_work work = {.kind = SMK_WORK_COPY};

@@ -139,6 +139,7 @@ SMK_EXPORT smk_cuda cuMemPrefetchAsync(const void *address, size_t bytes, int de
 {
     return smk_driver_code(cudaMemPrefetchAsync(address, bytes, locate(device), 0, stream));
 }
+SMK_EXPORT_AS(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync);
 
 /* Copies -------------------------------------------------------------------------------------------------- */
 
@@ -146,12 +147,14 @@ SMK_EXPORT smk_cuda cuMemPrefetchAsync(const void *address, size_t bytes, int de
     SMK_EXPORT smk_cuda name(void *target, const void *source, size_t bytes)                                           \
     {                                                                                                                  \
         return smk_driver_code(smk_stream_copy(target, source, bytes, kind, NULL, true));                              \
-    }
+    }                                                                                                                  \
+    SMK_EXPORT_AS(name##_ptds, name);
 #define COPY_ASYNC(name, kind)                                                                                         \
     SMK_EXPORT smk_cuda name(void *target, const void *source, size_t bytes, smk_cuda_stream_handle stream)            \
     {                                                                                                                  \
         return smk_driver_code(smk_stream_copy(target, source, bytes, kind, stream, false));                           \
-    }
+    }                                                                                                                  \
+    SMK_EXPORT_AS(name##_ptsz, name);
 COPY(cuMemcpy, SMK_COPY_BY_ADDRESS)
 COPY(cuMemcpyHtoD_v2, SMK_COPY_TO_DEVICE)
 COPY(cuMemcpyDtoH_v2, SMK_COPY_TO_HOST)
@@ -169,6 +172,7 @@ SMK_EXPORT smk_cuda cuMemcpyPeer(void *target, const void *to, const void *sourc
     (void)to, (void)from;
     return cuMemcpyDtoD_v2(target, source, bytes);
 }
+SMK_EXPORT_AS(cuMemcpyPeer_ptds, cuMemcpyPeer);
 
 SMK_EXPORT smk_cuda cuMemcpyPeerAsync(void *target, const void *to, const void *source, const void *from, size_t bytes,
                                       smk_cuda_stream_handle stream)
@@ -176,6 +180,7 @@ SMK_EXPORT smk_cuda cuMemcpyPeerAsync(void *target, const void *to, const void *
     (void)to, (void)from;
     return cuMemcpyDtoDAsync_v2(target, source, bytes, stream);
 }
+SMK_EXPORT_AS(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync);
 
 enum { END_HOST = 1, END_ARRAY = 3 };
 
@@ -220,12 +225,15 @@ SMK_EXPORT smk_cuda cuMemcpy2D_v2(const smk_driver_rows *wanted)
 {
     return copy_rows(wanted, NULL, true);
 }
+SMK_EXPORT_AS(cuMemcpy2D_v2_ptds, cuMemcpy2D_v2);
 SMK_EXPORT_AS(cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2);
+SMK_EXPORT_AS(cuMemcpy2DUnaligned_v2_ptds, cuMemcpy2D_v2);
 
 SMK_EXPORT smk_cuda cuMemcpy2DAsync_v2(const smk_driver_rows *wanted, smk_cuda_stream_handle stream)
 {
     return copy_rows(wanted, stream, false);
 }
+SMK_EXPORT_AS(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync_v2);
 
 /* Fills --------------------------------------------------------------------------------------------------- */
 
@@ -248,19 +256,23 @@ static smk_cuda fill(void *target, size_t pitch, unsigned value, unsigned elemen
     {                                                                                                                  \
         return fill(target, 0, value, (bits) / 8, count, 1, NULL);                                                     \
     }                                                                                                                  \
+    SMK_EXPORT_AS(cuMemsetD##bits##_v2_ptds, cuMemsetD##bits##_v2);                                                    \
     SMK_EXPORT smk_cuda cuMemsetD##bits##Async(void *target, type value, size_t count, smk_cuda_stream_handle stream)  \
     {                                                                                                                  \
         return fill(target, 0, value, (bits) / 8, count, 1, stream);                                                   \
     }                                                                                                                  \
+    SMK_EXPORT_AS(cuMemsetD##bits##Async_ptsz, cuMemsetD##bits##Async);                                                \
     SMK_EXPORT smk_cuda cuMemsetD2D##bits##_v2(void *target, size_t pitch, type value, size_t width, size_t height)    \
     {                                                                                                                  \
         return fill(target, pitch, value, (bits) / 8, width, height, NULL);                                            \
     }                                                                                                                  \
+    SMK_EXPORT_AS(cuMemsetD2D##bits##_v2_ptds, cuMemsetD2D##bits##_v2);                                                \
     SMK_EXPORT smk_cuda cuMemsetD2D##bits##Async(void *target, size_t pitch, type value, size_t width, size_t height,  \
                                                  smk_cuda_stream_handle stream)                                        \
     {                                                                                                                  \
         return fill(target, pitch, value, (bits) / 8, width, height, stream);                                          \
-    }
+    }                                                                                                                  \
+    SMK_EXPORT_AS(cuMemsetD2D##bits##Async_ptsz, cuMemsetD2D##bits##Async);
 FILL(8, unsigned char)
 FILL(16, unsigned short)
 FILL(32, unsigned)

@@ -108,28 +108,36 @@ SMK_EXPORT smk_cuda cuStreamWriteValue32_v2(smk_cuda_stream_handle stream, uint6
 {
     return write_word(stream, address, value, sizeof value, flags);
 }
+SMK_EXPORT_AS(cuStreamWriteValue32_v2_ptsz, cuStreamWriteValue32_v2);
 SMK_EXPORT_AS(cuStreamWriteValue32, cuStreamWriteValue32_v2);
+SMK_EXPORT_AS(cuStreamWriteValue32_ptsz, cuStreamWriteValue32_v2);
 
 SMK_EXPORT smk_cuda cuStreamWriteValue64_v2(smk_cuda_stream_handle stream, uint64_t address, uint64_t value,
                                             unsigned flags)
 {
     return write_word(stream, address, value, sizeof value, flags);
 }
+SMK_EXPORT_AS(cuStreamWriteValue64_v2_ptsz, cuStreamWriteValue64_v2);
 SMK_EXPORT_AS(cuStreamWriteValue64, cuStreamWriteValue64_v2);
+SMK_EXPORT_AS(cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2);
 
 SMK_EXPORT smk_cuda cuStreamWaitValue32_v2(smk_cuda_stream_handle stream, uint64_t address, uint32_t value,
                                            unsigned flags)
 {
     return wait_for_word(stream, address, value, sizeof value, flags);
 }
+SMK_EXPORT_AS(cuStreamWaitValue32_v2_ptsz, cuStreamWaitValue32_v2);
 SMK_EXPORT_AS(cuStreamWaitValue32, cuStreamWaitValue32_v2);
+SMK_EXPORT_AS(cuStreamWaitValue32_ptsz, cuStreamWaitValue32_v2);
 
 SMK_EXPORT smk_cuda cuStreamWaitValue64_v2(smk_cuda_stream_handle stream, uint64_t address, uint64_t value,
                                            unsigned flags)
 {
     return wait_for_word(stream, address, value, sizeof value, flags);
 }
+SMK_EXPORT_AS(cuStreamWaitValue64_v2_ptsz, cuStreamWaitValue64_v2);
 SMK_EXPORT_AS(cuStreamWaitValue64, cuStreamWaitValue64_v2);
+SMK_EXPORT_AS(cuStreamWaitValue64_ptsz, cuStreamWaitValue64_v2);
 
 static smk_cuda run_operation(smk_cuda_stream_handle stream, const batch_operation *operation)
 {
@@ -158,7 +166,9 @@ SMK_EXPORT smk_cuda cuStreamBatchMemOp_v2(smk_cuda_stream_handle stream, unsigne
     }
     return code;
 }
+SMK_EXPORT_AS(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2);
 SMK_EXPORT_AS(cuStreamBatchMemOp, cuStreamBatchMemOp_v2);
+SMK_EXPORT_AS(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp_v2);
 
 /* Captures as the driver told of them before edges had data ------------------------------------------------ */
 
@@ -168,14 +178,17 @@ SMK_EXPORT smk_cuda cuStreamGetCaptureInfo_v2(smk_cuda_stream_handle stream, int
 {
     return smk_driver_code(cudaStreamGetCaptureInfo(stream, state, number, graph, dependencies, NULL, count));
 }
+SMK_EXPORT_AS(cuStreamGetCaptureInfo_v2_ptsz, cuStreamGetCaptureInfo_v2);
 
 SMK_EXPORT smk_cuda cuStreamGetCaptureInfo(smk_cuda_stream_handle stream, int *state, unsigned long long *number)
 {
     return cuStreamGetCaptureInfo_v2(stream, state, number, NULL, NULL, NULL);
 }
+SMK_EXPORT_AS(cuStreamGetCaptureInfo_ptsz, cuStreamGetCaptureInfo);
 
 SMK_EXPORT smk_cuda cuStreamUpdateCaptureDependencies(smk_cuda_stream_handle stream, smk_cuda_node *const *nodes,
                                                       size_t count, unsigned flags)
 {
     return smk_driver_code(cudaStreamUpdateCaptureDependencies(stream, nodes, NULL, count, flags));
 }
+SMK_EXPORT_AS(cuStreamUpdateCaptureDependencies_ptsz, cuStreamUpdateCaptureDependencies);

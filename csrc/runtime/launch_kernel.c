@@ -1,5 +1,6 @@
 #include "runtime/launch_kernel.h"
 
+#include "base/heap.h"
 #include "base/workers.h"
 #include "runtime/card.h"
 #include "runtime/outcome.h"
@@ -187,4 +188,29 @@ smk_cuda smk_launch_kernel_run(const smk_work_launch *launch)
     }
     smk_outcome_fault(&error);
     return SMK_CUDA_Success;
+}
+
+enum { EXTRA_BUFFER = 1 };
+
+void **smk_launch_kernel_unpack(const smk_kernel *kernel, void *const *extra, smk_cuda *code)
+{
+    char *buffer = NULL;
+    for (void *const *at = extra; *at != NULL; at += 2) {
+        buffer = (uintptr_t)at[0] == EXTRA_BUFFER ? at[1] : buffer;
+    }
+    if (buffer == NULL && kernel->parameter_count > 0) {
+        *code = SMK_CUDA_ErrorInvalidValue;
+        return NULL;
+    }
+    void **parameters = smk_heap_allocate(kernel->parameter_count + 1, sizeof *parameters);
+    *code = parameters == NULL ? SMK_CUDA_ErrorMemoryAllocation : SMK_CUDA_Success;
+    const smk_variable *variable = kernel->binary->module->functions[kernel->entry].variables;
+    size_t at = 0;
+    for (uint32_t i = 0; i < kernel->parameter_count && parameters != NULL; i++) {
+        const size_t alignment = variable[i].alignment;
+        at = (at + alignment - 1) / alignment * alignment;
+        parameters[i] = buffer + at;
+        at += (size_t)variable[i].bytes;
+    }
+    return parameters;
 }

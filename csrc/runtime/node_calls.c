@@ -1,6 +1,8 @@
 /* Nodes of graphs: each kind is added to a graph, changed in it, and changed in a graph that can be launched. */
+#include "base/heap.h"
 #include "runtime/allocations.h"
 #include "runtime/conditional.h"
+#include "runtime/launch_kernel.h"
 #include "runtime/outcome.h"
 #include "runtime/stream.h"
 #include "runtime/texel_array.h"
@@ -42,17 +44,22 @@ static smk_cuda_node *find(const smk_cuda_graph_exec *exec, const smk_cuda_node 
 
 /* Kernels -------------------------------------------------------------------------------------------------- */
 
-static smk_cuda make_kernel(const smk_cuda_kernel_node *facts, smk_work *work)
+/* The work of a kernel; *unpacked is for the caller to free, once the work is kept. */
+static smk_cuda make_kernel(const smk_cuda_kernel_node *facts, smk_work *work, void ***unpacked)
 {
     smk_cuda code = SMK_CUDA_Success;
+    *unpacked = NULL;
     *work = (smk_work){.kind = SMK_WORK_KERNEL,
                        .as.launch = {.kernel = smk_binaries_find_kernel(facts->function, &code),
                                      .grid = facts->grid,
                                      .block = facts->block,
                                      .shared_bytes = facts->shared_bytes,
                                      .parameters = facts->parameters}};
-    if (code == SMK_CUDA_Success && facts->parameters == NULL && work->as.launch.kernel->parameter_count > 0) {
-        code = facts->extra != NULL ? SMK_CUDA_ErrorNotSupported : SMK_CUDA_ErrorInvalidValue;
+    if (code == SMK_CUDA_Success && facts->parameters == NULL && facts->extra != NULL) {
+        *unpacked = smk_launch_kernel_unpack(work->as.launch.kernel, facts->extra, &code);
+        work->as.launch.parameters = *unpacked;
+    } else if (code == SMK_CUDA_Success && facts->parameters == NULL && work->as.launch.kernel->parameter_count > 0) {
+        code = SMK_CUDA_ErrorInvalidValue;
     }
     return code;
 }
@@ -62,15 +69,21 @@ SMK_EXPORT smk_cuda cudaGraphAddKernelNode(smk_cuda_node **node, smk_cuda_graph 
                                            const smk_cuda_kernel_node *facts)
 {
     smk_work work;
-    const smk_cuda code = make_kernel(facts, &work);
-    return code == SMK_CUDA_Success ? smk_node_add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
+    void **unpacked;
+    smk_cuda code = make_kernel(facts, &work, &unpacked);
+    code = code == SMK_CUDA_Success ? smk_node_add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
+    smk_heap_free((void *)unpacked);
+    return code;
 }
 
 SMK_EXPORT smk_cuda cudaGraphKernelNodeSetParams(smk_cuda_node *node, const smk_cuda_kernel_node *facts)
 {
     smk_work work;
-    const smk_cuda code = make_kernel(facts, &work);
-    return code == SMK_CUDA_Success ? smk_node_change(node, &work) : smk_outcome_return(code);
+    void **unpacked;
+    smk_cuda code = make_kernel(facts, &work, &unpacked);
+    code = code == SMK_CUDA_Success ? smk_node_change(node, &work) : smk_outcome_return(code);
+    smk_heap_free((void *)unpacked);
+    return code;
 }
 
 SMK_EXPORT smk_cuda cudaGraphExecKernelNodeSetParams(smk_cuda_graph_exec *exec, smk_cuda_node *node,
@@ -349,6 +362,18 @@ SMK_EXPORT smk_cuda cudaGraphAddMemAllocNode(smk_cuda_node **node, smk_cuda_grap
     smk_cuda code = smk_allocations_create(facts->bytes, &facts->address);
     const smk_work work = {.kind = SMK_WORK_ALLOCATE, .as.memory = {facts->address, facts->bytes}};
     return code == SMK_CUDA_Success ? smk_node_add(node, graph, dependencies, count, &work) : smk_outcome_return(code);
+}
+
+SMK_EXPORT smk_cuda cudaGraphMemAllocNodeGetParams(smk_cuda_node *node, allocation_node *facts)
+{
+    enum { PINNED = 1 }; /* the only kind of memory that pools have */
+    if (node == NULL || node->work.kind != SMK_WORK_ALLOCATE) {
+        return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
+    }
+    *facts = (allocation_node){.properties = {.allocation = PINNED, .where = SMK_LOCATION_DEVICE},
+                               .bytes = node->work.as.memory.bytes,
+                               .address = node->work.as.memory.address};
+    return SMK_CUDA_Success;
 }
 
 SMK_EXPORT smk_cuda cudaGraphAddMemFreeNode(smk_cuda_node **node, smk_cuda_graph *graph,

@@ -33,6 +33,7 @@ NEEDED = re.compile(rb"\0libcudart\.so\.(\d+)(?=\0)")
 # Runtimes that are linked into programs, each with a function that older ones lack.
 NEWEST_FUNCTIONS = {13: b"\0cudaLogsCurrent\0", 12: b"\0cudaGetDeviceProperties_v2\0"}
 OLDEST = 11  # or one that is older still
+EVERY_RUNTIME = b"\0__cudaRegisterFatBinary\0"  # linked into each program with kernels
 FINDINGS_SHOWN = 20
 FAILURES_SHOWN = 20
 # What advice calls an argument of Python, as this command and its programs have it.
@@ -154,7 +155,8 @@ def check_program(path: Path) -> None:
                 "build it with nvcc -cudart shared, or do not strip it"
             )
         known = (version for version, name in NEWEST_FUNCTIONS.items() if name in content)
-        versions = {next(known, OLDEST)}
+        if EVERY_RUNTIME in content:  # else it calls the driver alone
+            versions = {next(known, OLDEST)}
     if versions and not versions & own:
         raise UsageError(
             f"{path.name} was built with CUDA {min(versions)}; smemkit stands in for the runtimes "

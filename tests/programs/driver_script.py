@@ -234,6 +234,12 @@ def check_graph():
     must("cuGraphAddKernelNode", ctypes.byref(nodes[1]), graph, *arguments)
     arguments = ctypes.byref(nodes[1]), size(1), ctypes.byref(copy), None
     must("cuGraphAddMemcpyNode", ctypes.byref(nodes[2]), graph, *arguments)
+    known = Copy()
+    must("cuGraphMemcpyNodeGetParams", nodes[2], ctypes.byref(known))
+    assert (known.from_kind, known.from_device, known.to_kind) == (2, memory.value, 1)
+    assert known.to_host == copy.to_host and list(known.box) == [4 * COUNT, 1, 1]
+    assert call("cuGraphMemcpyNodeGetParams", nodes[1], ctypes.byref(known)) == 1
+    must("cuGraphMemcpyNodeSetParams", nodes[2], ctypes.byref(known))  # as it is
     must("cuGraphGetNodes", graph, None, ctypes.byref(count))
     must("cuGraphNodeGetType", nodes[2], ctypes.byref(kind))
     assert count.value == 3 and kind.value == 1
@@ -241,7 +247,10 @@ def check_graph():
     must("cuGraphLaunch", exec_, None)
     must("cuCtxSynchronize")
     assert list(out) == [3 * i + 5 if i < 32 else 9 for i in range(COUNT)]
-    values[1].value = 7
+    packed, length = (ctypes.c_uint64 * 2)(memory.value, 7), size(12)  # in one buffer
+    buffer = (1, ctypes.addressof(packed), 2, ctypes.addressof(length), 0)
+    extra = (pointer * 5)(*buffer)
+    launch.parameters, launch.rest[0] = None, ctypes.addressof(extra)
     must("cuGraphExecKernelNodeSetParams", exec_, nodes[1], ctypes.byref(launch))
     fill[2] = 8 | 4 << 32
     must("cuGraphExecMemsetNodeSetParams", exec_, nodes[0], fill, None)
@@ -253,6 +262,59 @@ def check_graph():
     assert call("cuGraphMemcpyNodeSetParams", nodes[1], ctypes.byref(copy)) == 1
     must("cuGraphExecDestroy", exec_)
     must("cuGraphDestroy", graph)
+    must("cuMemFree", memory)
+    must("cuModuleUnload", module)
+
+
+class Allocation(ctypes.Structure):
+    """Memory of a graph: its properties, bytes and address."""
+
+    _fields_ = (
+        ("properties", Properties),
+        ("rest", ctypes.c_uint64 * 7),
+        ("accesses", size * 2),
+        ("bytes", size),
+        ("address", ctypes.c_uint64),
+    )
+
+
+def check_graph_memory():
+    """What nodes that allocate and free say of it."""
+    graph, made, freed = pointer(), pointer(), pointer()
+    wanted, known, address = Allocation(bytes=4096), Allocation(), ctypes.c_uint64()
+    wanted.properties = Properties(1, 0, (1, 0))
+    must("cuGraphCreate", ctypes.byref(graph), 0)
+    must("cuGraphAddMemAllocNode", ctypes.byref(made), graph, None, size(0), ctypes.byref(wanted))
+    at = ctypes.c_uint64(wanted.address)
+    must("cuGraphAddMemFreeNode", ctypes.byref(freed), graph, ctypes.byref(made), size(1), at)
+    must("cuGraphMemAllocNodeGetParams", made, ctypes.byref(known))
+    assert wanted.address != 0 and (known.bytes, known.address) == (4096, wanted.address)
+    assert known.properties.kind == 1 and list(known.properties.place) == [1, 0]
+    assert call("cuGraphMemAllocNodeGetParams", freed, ctypes.byref(known)) == 1
+    must("cuGraphMemFreeNodeGetParams", freed, ctypes.byref(address))
+    assert address.value == wanted.address
+    must("cuGraphDestroy", graph)
+
+
+def check_own_default_streams():
+    """A program that is compiled for a default stream per thread calls functions by other names."""
+    module, function, memory = pointer(), pointer(), pointer()
+    out = (ctypes.c_uint32 * 32)()
+    must("cuModuleLoadData", ctypes.byref(module), SOURCE)
+    must("cuModuleGetFunction", ctypes.byref(function), module, b"advance")
+    must("cuMemAlloc", ctypes.byref(memory), size(128))
+    values = [ctypes.c_uint64(memory.value), ctypes.c_uint32(5)]
+    parameters = (pointer * 2)(*(ctypes.addressof(value) for value in values))
+    own = {
+        "cuMemsetD32_v2_ptds": (memory, 7, size(32)),
+        "cuMemcpyHtoDAsync_v2_ptsz": (memory, out, size(64), None),
+        "cuLaunchKernel_ptsz": (function, 1, 1, 1, 32, 1, 1, 0, None, parameters, None),
+        "cuStreamSynchronize_ptsz": (None,),
+        "cuMemcpyDtoH_v2_ptds": (out, memory, size(128)),
+    }
+    for name, arguments in own.items():
+        assert getattr(driver, name)(*arguments) == 0, name
+    assert list(out) == [3 * i + 5 for i in range(32)]
     must("cuMemFree", memory)
     must("cuModuleUnload", module)
 
@@ -369,6 +431,8 @@ def main():
     check_missing()
     check_mapping()
     check_graph()
+    check_graph_memory()
+    check_own_default_streams()
     check_words()
     check_nodes()
     for extra in (False, True, "steps"):

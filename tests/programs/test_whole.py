@@ -12,7 +12,7 @@ from programs.whole_programs import CUDART, FAULTS
 from support.paths import CSRC, ROOT
 
 import smemkit.compile
-from smemkit.cli.run import merge_findings
+from smemkit.cli.run import check_program, merge_findings
 
 NVCC = smemkit.compile.find_nvcc()
 ALWAYS = ("managed_list",)  # the others take minutes to compile: pytest --programs
@@ -187,8 +187,11 @@ def test_programs_of_other_runtimes_are_refused(tmp_path):
     program.chmod(0o755)
     done = run(program, status=2)
     assert "build it with nvcc -cudart shared" in done.stderr
-    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0.symtab\0cudaThreadExit\0")
+    own = b"\0__cudaRegisterFatBinary\0cudaThreadExit\0"
+    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0.symtab" + own)
     assert "was built with CUDA 11; smemkit stands in" in run(program, status=2).stderr
+    program.write_bytes(b"\x7fELF" + b"\0.nv_fatbin\0.symtab\0cuInit\0")
+    check_program(program)  # by nvcc too, and calls the driver alone
     program.write_bytes(b"\x7fELF" + b"\0libcudart.so.9\0")
     assert "was built with CUDA 9" in run(program, status=2).stderr
 
