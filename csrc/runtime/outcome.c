@@ -5,6 +5,8 @@
 
 #include "runtime/outcome.h"
 
+#include "runtime/log.h"
+
 #include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNEL_BYTES = 256, TEXT_BYTES = 64 };
+enum { KERNEL_BYTES = 256, TEXT_BYTES = 64, MESSAGE_BYTES = 2048 };
 
 static _Thread_local smk_cuda last;
 static _Atomic int left_behind; /* the error of a kernel */
@@ -48,12 +50,13 @@ static void name_kernel(const char *name, char *text, size_t size)
 
 static void say(const char *kernel, const char *format, va_list arguments)
 {
-    char name[KERNEL_BYTES] = "";
+    char name[KERNEL_BYTES] = "", text[MESSAGE_BYTES];
     (void)fflush(stdout);
     name_kernel(kernel, name, sizeof name);
-    (void)fprintf(stderr, "smemkit run: %s%s", name, name[0] == '\0' ? "" : ": ");
-    (void)vfprintf(stderr, format, arguments);
-    (void)fputc('\n', stderr);
+    const int used = snprintf(text, sizeof text, "%s%s", name, name[0] == '\0' ? "" : ": ");
+    (void)vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
+    (void)fprintf(stderr, "smemkit run: %s\n", text);
+    smk_log_add(text);
 }
 
 void smk_outcome_say(const char *format, ...)
@@ -76,6 +79,7 @@ smk_cuda smk_outcome_return(smk_cuda code)
 {
     if (code != SMK_CUDA_Success && code != SMK_CUDA_ErrorNotReady) {
         last = code;
+        smk_log_add(smk_outcome_name(code));
     }
     return code;
 }

@@ -1,6 +1,8 @@
 """A program that calls the CUDA runtime by ctypes: right calls and wrong ones, and their codes."""
 
 import ctypes
+import pathlib
+import tempfile
 from ctypes import byref, c_float, c_int, c_size_t, c_ubyte, c_uint, c_void_p
 
 runtime = ctypes.CDLL("libcudart.so.13")
@@ -369,6 +371,51 @@ def check_handles():
     call("cudaIpcGetMemHandle", byref(handle), pooled, code=INVALID_VALUE)
 
 
+LOG_BYTES = 25600
+
+
+def read_log(since=None, room=LOG_BYTES, code=0):
+    """The messages in a buffer of so many bytes."""
+    text, size = ctypes.create_string_buffer(LOG_BYTES), c_size_t(room)
+    text.raw = b"?" * LOG_BYTES
+    at = None if since is None else byref(since)
+    call("cudaLogsDumpToMemory", at, text, byref(size), 0, code=code)
+    assert size.value == len(text.value) < room
+    return text.value.decode().splitlines()
+
+
+def check_logs():
+    """Errors are kept, written to files and told to callbacks."""
+    told, since, handle = [], c_uint(), c_void_p()
+    kind = ctypes.CFUNCTYPE(None, c_void_p, c_int, ctypes.c_char_p, c_size_t)
+    listener = kind(lambda data, level, text, length: told.append((data, level, text, length)))
+    call("cudaLogsRegisterCallback", listener, c_void_p(7), byref(handle))
+    call("cudaLogsCurrent", byref(since), 0)
+    first = since.value
+    assert read_log(since) == [] and since.value == first
+    call("cudaSetDevice", 9, code=INVALID_DEVICE)
+    assert told == [(7, 0, b"cudaErrorInvalidDevice", 22)]
+    call("cudaLogsCurrent", byref(since), 1, code=INVALID_VALUE)
+    call("cudaLogsUnregisterCallback", handle)
+    call("cudaLogsUnregisterCallback", handle, code=INVALID_VALUE)
+    assert len(told) == 2 and told[1][2] == b"cudaErrorInvalidValue"
+    both = ["cudaErrorInvalidDevice", "cudaErrorInvalidValue"]
+    assert read_log(since)[:2] == both and since.value == first + 3 and read_log(since) == []
+    since.value = first
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "log"
+        call("cudaLogsDumpToFile", byref(since), str(path).encode(), 0)
+        assert path.read_text().splitlines()[:2] == both and since.value == first + 3
+        call("cudaLogsDumpToFile", None, bytes(path / "none"), 0, code=INVALID_VALUE)
+    for _ in range(200):
+        call("cudaSetDevice", 9, code=INVALID_DEVICE)
+    left_out = "[older messages are left out]"
+    lines = read_log()
+    assert len(lines) == 101 and lines[0] == left_out and set(lines[1:]) == {both[0]}
+    assert read_log(room=100) == [left_out, *3 * [both[0]]]
+    assert read_log(room=10, code=INVALID_VALUE) == []
+
+
 if __name__ == "__main__":
     check_pools()
     check_ranges()
@@ -376,4 +423,5 @@ if __name__ == "__main__":
     check_streams()
     check_captures()
     check_handles()
+    check_logs()
     print("right")

@@ -14,10 +14,10 @@ ROWS = {row["name"]: row for row in read_rows("runtime/card.def", "SMK_RUNTIME_C
 MORE = {"RTX 4070", "V100"}  # whose rates smemkit.predict does not know
 
 
-def run(*words, **variables):
+def run(*words, code="print(1)", **variables):
     """A script under the command, and what it says."""
     return subprocess.run(
-        [sys.executable, "-m", "smemkit", "run", *words, sys.executable, "-c", "print(1)"],
+        [sys.executable, "-m", "smemkit", "run", *words, sys.executable, "-c", code],
         cwd=ROOT,
         env={**os.environ, **variables},
         capture_output=True,
@@ -71,6 +71,37 @@ def test_programs_run_as_such_cards():
     for name in ("NVIDIA A100-PCIE-40GB", "rtx a6000", "A10"):
         done = run("--card", name)
         assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+MEMORY = "import ctypes; d = ctypes.CDLL('libcuda.so.1'); d.cuInit(0); n = ctypes.c_size_t(); "
+MEMORY += "d.cuDeviceTotalMem_v2(ctypes.byref(n), 0); print(n.value >> 30)"
+
+
+@pytest.mark.parametrize(
+    ("name", "gib", "taken"),
+    [
+        ("A100", 40, ""),
+        ("NVIDIA A100-SXM4-80GB", 80, "the A100 with 80 GB and 108 multiprocessors"),
+        ("a100 40 gb", 40, "the A100 with 40 GB"),
+        ("Tesla V100-PCIE-32GB", 32, "the V100 with 32 GB"),
+        ("H100 PCIe", 80, "the H100 with 80 GB and 132 multiprocessors"),
+        ("rtx3060", 12, ""),
+    ],
+)
+def test_the_memory_that_a_name_says_is_that_of_the_card(name, gib, taken):
+    done = run("--card", name, code=MEMORY)
+    assert (done.returncode, done.stdout) == (0, f"{gib}\n"), done.stderr
+    assert f"{name} is taken for {taken}" in done.stderr if taken else done.stderr == ""
+
+
+def test_a_memory_with_which_a_card_is_not_sold_is_refused():
+    done = run("--card", "A100 60GB")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "A100 60GB: the A100 is known here with 40 GB or 80 GB of memory" in done.stderr
+    assert (
+        "RTX 3060 8GB: the RTX 3060 is known here with 12 GB"
+        in run("--card", "RTX 3060 8GB").stderr
+    )
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "1025", "some"])

@@ -61,6 +61,13 @@ def module(machine):
     return smemkit.RawModule(PTX, backend=machine)
 
 
+@pytest.mark.parametrize("start", ["\ufeff", "\ufeff\n// of a compiler\n", "/* one */ // two\n\n"])
+def test_ptx_is_known_behind_a_mark_and_comments(start, machine):
+    """As text and as bytes."""
+    for code in (start + PTX, (start + PTX).encode()):
+        assert smemkit.RawModule(code, backend=machine).kernels == ("where", "bounded", "spin")
+
+
 def test_kernels(module):
     assert module.kernels == ("where", "bounded", "spin")
     assert repr(module) == "RawModule(kernels=('where', 'bounded', 'spin'))"

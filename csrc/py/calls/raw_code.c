@@ -9,10 +9,18 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
 }
 
-/* The offset behind blanks and comments; an unclosed comment goes to the end. */
+enum { MARK_BYTES = 3 };
+
+/* The bytes of a byte order mark, with which some editors begin a file. */
+static size_t find_mark(const char *text, size_t length)
+{
+    return length >= MARK_BYTES && memcmp(text, "\xEF\xBB\xBF", MARK_BYTES) == 0 ? MARK_BYTES : 0;
+}
+
+/* The offset behind such a mark, blanks and comments; an unclosed comment goes to the end. */
 static size_t skip_comments(const char *text, size_t length)
 {
-    size_t i = 0;
+    size_t i = find_mark(text, length);
     while (i < length) {
         if (is_blank(text[i])) {
             i++;
@@ -126,9 +134,10 @@ int smk_raw_code_get_ptx(const smk_state *state, const smk_raw_input *input, smk
             return -1;
         }
         text->source = Py_NewRef(Py_None);
-        text->ptx = Py_NewRef(code);
+        const size_t mark = find_mark(start, (size_t)length); /* the driver refuses it */
+        text->ptx = mark == 0 ? Py_NewRef(code) : PyBytes_FromStringAndSize(start + mark, length - (Py_ssize_t)mark);
         text->names = PyDict_New();
-        return text->names == NULL ? -1 : 0;
+        return text->ptx == NULL || text->names == NULL ? -1 : 0;
     }
     text->source = PyUnicode_Check(code) ? Py_NewRef(code) : PyUnicode_DecodeUTF8(start, length, NULL);
     return text->source == NULL ? refuse_text(state) : compile_source(input, text);

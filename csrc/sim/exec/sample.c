@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+static const double FRACTIONS_END = 16777216.0; /* 2^24: floats from there on are whole */
+
 /* What the CUDA programming guide says of texture units, and, where it says nothing, what an H100 and an H200 were seen
  * to do (tests/sim/exec/textures_h200.json has some of it):
  * - A normalised coordinate is cut to 21 bits behind the point, 22 where the size is over 8192, before it is multiplied
@@ -118,10 +120,10 @@ static smk_texture_mode mode_of(const smk_texture_shape *shape, unsigned axis)
 static int64_t settle(int64_t index, uint32_t size, smk_texture_mode mode)
 {
     const int64_t n = size;
-    int64_t turned = index % (2 * n);
     if (index >= 0 && index < n) {
         return index;
     }
+    int64_t turned = index % (2 * n);
     turned += turned < 0 ? 2 * n : 0;
     switch (mode) {
     case SMK_TEXTURE_WRAP:
@@ -136,24 +138,33 @@ static int64_t settle(int64_t index, uint32_t size, smk_texture_mode mode)
     return -1;
 }
 
+/* floor() of what fits, which is a call for common processors. */
+static int64_t round_down(double x)
+{
+    const int64_t toward_zero = (int64_t)x;
+    return toward_zero - ((double)toward_zero > x ? 1 : 0);
+}
+
 /* A normalised coordinate as the texture unit keeps it, in units of 1 / 2^bits, wrapped or mirrored into 0 to 1. */
 static int64_t normalise(float coordinate, uint32_t size, smk_texture_mode mode, bool filters, unsigned bits)
 {
-    const double x = coordinate, whole = floor(x), scale = (double)(INT64_C(1) << bits);
+    const double x = coordinate, scale = (double)(INT64_C(1) << bits);
     if (mode == SMK_TEXTURE_CLAMP || mode == SMK_TEXTURE_BORDER) {
         const double inside = isnan(x) ? 0 : x < -2 ? -2 : x > 3 ? 3 : x;
-        return (int64_t)floor(inside * scale);
+        return round_down(inside * scale);
     }
     if (!isfinite(x)) {
         return 0;
     }
-    const double part = floor((x - whole) * scale), kept = part < scale ? part : scale - 1;
+    const double whole = fabs(x) < FRACTIONS_END ? (double)round_down(x) : x;
+    const int64_t part = round_down((x - whole) * scale), last = (INT64_C(1) << bits) - 1;
+    const int64_t kept = part < last ? part : last;
     if (mode == SMK_TEXTURE_WRAP || fmod(whole, 2) == 0) {
-        return (int64_t)kept;
+        return kept;
     }
     const bool finer = (uint64_t)size << SUBTEXEL_BITS < UINT64_C(1) << bits;
     const bool before = (size & (size - 1)) == 0 && (finer || !filters);
-    return (int64_t)(scale - kept) - (before ? 1 : 0);
+    return last + 1 - kept - (before ? 1 : 0);
 }
 
 /* The position along an axis, in 256ths of a texel; of a filter, from the middle of the first texel on. */
@@ -168,7 +179,7 @@ static int64_t locate(const smk_texture_shape *shape, float coordinate, unsigned
     }
     const double x = isnan(coordinate) ? 0 : coordinate;
     const double inside = x < -4 ? -4 : x > (double)(size + 4) ? (double)(size + 4) : x;
-    return (int64_t)floor(filters ? inside * PARTS - (PARTS - 1) / 2.0 : floor(inside) * PARTS);
+    return filters ? round_down(inside * PARTS - (PARTS - 1) / 2.0) : round_down(inside) * PARTS;
 }
 
 /* Filters -------------------------------------------------------------------------------------------------------- */
