@@ -19,7 +19,7 @@ from .phases import is_watching
 from .prediction import Prediction, Term
 from .registers import GUESS, count_registers
 from .turns import calm, has_turns
-from .uneven import UNEVEN, compare_blocks, has_loops_of_data
+from .uneven import GUARD, UNEVEN, compare_blocks, has_last_block, has_loops_of_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,12 +41,6 @@ UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longe
 SPREADS = 2.0  # standard errors of the mean of the counted blocks that the range has
 START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
 NOTED = 0.1  # share of the time from which on that is said
-# Of instructions, a line each:
-# A fence and an atomic whose result is read: by them a block finds out that it is the last one.
-GUARD = r"^(?:@\S+\s+)?"
-FENCE = re.compile(GUARD + r"(?:membar\.(?:gl|sys)|fence\.\w+\.(?:gpu|sys))\b", re.MULTILINE)
-TICKET = re.compile(GUARD + r"atom\.(?!shared)", re.MULTILINE)
-TURN = re.compile(GUARD + r"atom\.(?!shared)(?:\w+\.)*inc\b", re.MULTILINE)
 # Whole numbers of 64 bits are divided by a short way where both fit into 32, else by a long one.
 DIVISION = re.compile(r"(?:@\S+\s+)?(?:div|rem)\.[us]64\b")
 DIVISION_SLOTS = 60  # that it takes more or less
@@ -185,7 +179,7 @@ def note_instructions(facts: Mapping[str, Any]) -> dict[str, float]:
             f"what {kernel} reads and writes through the texture unit: it is not counted, and so "
             "neither its rate nor the bytes of the caches and of memory are in the time"
         ] = TEXTURES
-    if TURN.search(rows) or (TICKET.search(rows) and FENCE.search(rows)):
+    if has_last_block(facts) and facts["blocks"] < facts["blocks_total"]:
         notes[
             f"what the last block of {kernel} does once the others are done: it is not among those "
             "that are counted"

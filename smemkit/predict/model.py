@@ -20,12 +20,12 @@ from .atomics import time_atomics
 from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
-from .phases import find_phases, is_late, is_watching, time_phases
+from .phases import find_late, find_phases, is_watching, time_phases
 from .ptx_chain import time_chain
 from .ptx_counts import count_classes
 from .reuse import SECTOR, Traffic, collect_accesses, count_noted, find_traffic
-from .turns import time_turns
-from .uneven import time_busiest
+from .turns import time_relay, time_turns
+from .uneven import split_last, time_busiest, time_last
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 WARP, PARTITIONS = 32, 4
 OWN = "multiprocessor"
 STARTS = "block starts"
-LONGEST, TURNS = "longest warp", "turns"
+LONGEST, TURNS, LAST_BLOCK = "longest warp", "turns", "last block"
 LONGER = 1.25  # times the launch that the longest warp must take: two simulations differ by less
 REPEATED = "repeated reads of memory"
 LED = 0.1  # pairs of sectors that an access is the first to touch, for each sector, if others lead
@@ -435,13 +435,11 @@ def add_memory(
     stored, partly = local.written, local.partly
     for row in facts["instructions"]:
         sectors = row["counters"].get("global.store.sectors", 0) * total / facts["blocks"]
-        if (
-            row["counters"].get("global.store.bytes", 0) * total / facts["blocks"]
-            < sectors * SECTOR
-        ):
-            partly += sectors
-        else:
-            stored += sectors
+        whole = row["counters"].get("global.store.bytes", 0) * total / facts["blocks"] / SECTOR
+        # What a warp writes has two ends, and lanes that lie apart have two each.
+        ends = min(sectors, 2 * max(sectors - whole, 0.0))
+        partly += ends
+        stored += sectors - ends
     alone = card.multiprocessors / active  # few multiprocessors have the whole cache
     rates = [
         min(SM_L2_MOST / SECTOR, each * alone)
@@ -555,11 +553,15 @@ def time_launch(
 ) -> LaunchTime:
     """The time of a counted launch on a card."""
     demand = find_demand(facts, card, registers, executed, warm)
+    # Of few blocks the longest path is simulated, which the last one takes.
+    parted = split_last(facts, executed) if executed is not None and not demand.lonely else None
+    if parted is not None:
+        demand = replace(demand, executed=parted[0])
     total, multiprocessors = facts["blocks_total"], int(card.multiprocessors)
     rounds, full, last = spread(total, multiprocessors, demand.resident)
     in_full = time_residents(demand, card, full, min(rounds, ROUNDS))
     in_last = time_residents(demand, card, last, 1)
-    late = is_late(facts, demand.resident * multiprocessors)
+    late = find_late(facts, demand.resident * multiprocessors)
     common = [part for part in demand.parts if part.name in COMMON]
 
     starts = next(part.clocks for part in common if part.name == STARTS)
@@ -569,6 +571,9 @@ def time_launch(
     alone = time_residents(demand, card, 1, 1).clocks if phased and (in_step or rounds < 2) else 0.0
 
     once = find_unrepeated(common, demand.traffic)
+    last_block = 0.0
+    if parted is not None:
+        last_block = time_last(*parted[1:], demand.latencies, demand.service, demand.lines)
 
     def walk(blocks: float, skip: str) -> float:
         """Clocks of blocks that read all before they write, one behind the other or in step."""
@@ -585,8 +590,8 @@ def time_launch(
         ends = 0.0  # of the last round's blocks, while none of them runs beside them
         for many, own, blocks in ((times, in_full, full), (1.0, in_last, rest)):
             kept = [part for part in (once if skip == REPEATED else common) if part.name != skip]
-            behind = [part.clocks * blocks for part in kept if late and part.name == "atomics"]
-            others = [part.clocks * blocks for part in kept if not late or part.name != "atomics"]
+            behind = [part.clocks * blocks for part in kept if part.name in late]
+            others = [part.clocks * blocks for part in kept if part.name not in late]
             if blocks:
                 together = combine([*others, 0.0 if skip == OWN else own.clocks])
                 if in_step:
@@ -595,7 +600,8 @@ def time_launch(
                 ends = min(starts * blocks, own.clocks)
         if skip not in (STARTS, OWN):
             clocks += ends
-        return max(clocks, walk(times * full + rest, skip)) / card.clocks_per_ms
+        behind_all = 0.0 if skip == OWN else last_block
+        return (max(clocks, walk(times * full + rest, skip)) + behind_all) / card.clocks_per_ms
 
     share = total / min(multiprocessors, total) / card.clocks_per_ms
     parts = {part.name: part.clocks * share for part in demand.parts}
@@ -616,10 +622,14 @@ def time_launch(
             demand.warps,
             max(part.clocks for part in demand.parts if part.name not in COMMON),
         ),
-        TURNS: time_turns(facts, card, demand.resident * multiprocessors),
+        TURNS: time_turns(facts, card, demand.resident * multiprocessors) + time_relay(facts, card),
     }
     without = {name: run(name) for name in (*(part.name for part in common), OWN, REPEATED)}
+    if last_block:
+        without[LAST_BLOCK] = even - last_block / card.clocks_per_ms
     limited_by = find_limit(parts)
+    if last_block:
+        parts[LAST_BLOCK] = last_block / card.clocks_per_ms
     bound = max(least, key=lambda name: least[name])
     if least[bound] / card.clocks_per_ms > LONGER * even:
         limited_by, whole = bound, least[bound] / card.clocks_per_ms

@@ -54,16 +54,33 @@ def find_phases(facts: Mapping[str, Any]) -> Phases | None:
     )
 
 
-def is_late(facts: Mapping[str, Any], resident: int) -> bool:
-    """Do all blocks make their atomics on global memory at once, at their end?
+def find_late(facts: Mapping[str, Any], resident: int) -> set[str]:
+    """What all blocks do at once, at their end: "atomics" on global memory, "l2 stores".
 
-    So it is where all blocks run together and read nothing behind their first atomic: nothing else
-    is left to overlap with it.
+    So it is where all blocks run together and read nothing behind their first one: nothing else is
+    left to overlap with it. Stores come at the end where blocks read in loops, and write once.
     """
+    if facts["blocks_total"] > resident:
+        return set()
     rows = facts["instructions"]
     atomics = [row["ptx_line"] for row in rows if row["counters"].get("global.atomic.requests")]
     loads = [row["ptx_line"] for row in rows if row["counters"].get("global.load.requests")]
-    return facts["blocks_total"] <= resident and min(atomics, default=0) > max(loads, default=0)
+    late = {"atomics"} if min(atomics, default=0) > max(loads, default=0) else set()
+    warps = facts["blocks"] * -(-math.prod(facts["block"]) // WARP)
+    times = {
+        name: [_count_times(row) for row in rows if _names(row, name)] for name in (READ, WRITTEN)
+    }
+    read, written = _find_line(rows, READ, 1), _find_line(rows, WRITTEN, -1)
+    looped = max(times[READ], default=0) > warps >= max(times[WRITTEN], default=0)
+    return late | ({"l2 stores"} if looped and read < written else set())
+
+
+def _names(row: Mapping[str, Any], counters: Sequence[str]) -> bool:
+    return any(row["counters"].get(name) for name in counters)
+
+
+def _count_times(row: Mapping[str, Any]) -> float:
+    return float(row["counters"].get("instructions.warp", 0))
 
 
 def _find_line(rows: Sequence[Mapping[str, Any]], names: Sequence[str], step: int) -> int:

@@ -14,12 +14,14 @@ from .phases import WATCHING, is_watching
 from .ptx_chain import FENCE, read_step
 from .ptx_counts import GUARD
 from .ptx_lines import list_loops
+from .reuse import collect_accesses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
     from .cards import Card
+    from .reuse import Access
 
 BRANCH = re.compile(r"@!?%\w+\s+bra(?:\.uni)?\s+([\w$%]+)")
 WORK = ("store.", "load.shared", "atomic.shared", "barrier", "shuffle", "vote", "async", "tensor")
@@ -119,6 +121,65 @@ def time_turns(facts: Mapping[str, Any], card: Card, resident: int) -> float:
     fences = any(FENCE.match(GUARD.sub("", row["ptx"])) for row in facts["instructions"])
     step = 1.5 * card.atomic_clk + 2.5 * queue + (card.fence_clk if fences else 0.0)
     return float(total * step)
+
+
+def time_relay(facts: Mapping[str, Any], card: Card) -> float:
+    """Clocks in which blocks hand something on, each to the one behind it; 0 where they do not.
+
+    Each waits until a place has changed that another block writes, and then writes one of its own,
+    equally far on for each next block; it has written nothing before. A step is half a trip to the
+    L2 cache for the write, and one for the read that sees it; then the fences and the reads
+    between both, one behind the other.
+    """
+    loops = list_jumps(facts, find_watched(facts))
+    if not loops:
+        return 0.0
+    rows, end = facts["instructions"], max(loop.last for loop in loops)
+    lines = {i: row["ptx_line"] for i, row in enumerate(rows)}
+    inside = [loop for loop in loops if loop.last == end][0]
+    accesses = collect_accesses(facts.get("footprint", ()))
+    watched = [
+        access
+        for access in accesses
+        if not access.writes and inside.first <= lines[access.instruction] <= end
+    ]
+    written = [access for access in accesses if access.writes]
+    if any(lines[access.instruction] < end for access in written):
+        return 0.0
+    far = min(
+        (apart for one in watched for other in written if (apart := _find_distance(one, other))),
+        default=0,
+    )
+    if not far:
+        return 0.0
+    behind = [row for row in rows if row["ptx_line"] > end and _count(row)]
+    step = 1.5 * card.l2_clk
+    step += card.fence_clk * sum(bool(FENCE.match(GUARD.sub("", row["ptx"]))) for row in behind)
+    step += card.l2_clk * any(read_step(row["ptx"]).kind == "load.global" for row in behind)
+    return float(facts["blocks_total"] / far * step)
+
+
+def _find_distance(watched: Access, written: Access) -> int:
+    """How many blocks behind the one that writes a place is the one that watches it; 0: none is.
+
+    >>> from types import SimpleNamespace
+    >>> watched = SimpleNamespace(blocks=(1, 2, 9), low=(0, 4, 32))
+    >>> _find_distance(watched, SimpleNamespace(blocks=(0, 1, 8), low=(0, 4, 32)))
+    1
+    """
+    slopes: list[float] = []
+    for access in (watched, written):
+        if len(access.blocks) < 2:
+            return 0
+        steps = {
+            (low - access.low[0]) / (block - access.blocks[0])
+            for block, low in zip(access.blocks[1:], access.low[1:], strict=True)
+        }
+        slopes += steps
+    if len(set(slopes)) != 1 or slopes[0] <= 0:
+        return 0
+    apart = (written.low[0] - watched.low[0]) / slopes[0] + watched.blocks[0] - written.blocks[0]
+    return int(apart) if apart == int(apart) and apart > 0 else 0
 
 
 def find_watched(facts: Mapping[str, Any]) -> set[str]:

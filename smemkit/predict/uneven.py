@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from .executed import map_counts
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
 UNEVEN = 1.3  # times the mean of the counted blocks: from there on one that asks for more is named
 MORE_WORK = 2_000_000  # warp instructions that are counted where some blocks do not tell enough
 MORE_LEAST = 8  # times as many blocks as before: fewer tell little more
+# Warp instructions, and bytes that are read, of launches so short that their last block is counted.
+LAST_WORK, LAST_BYTES = 6_000_000, 1 << 24
 LITTLE = 0.05  # of the instructions: of a loop with fewer blocks will seldom have many
+# Of instructions, a line each: a fence and an atomic whose result is read; by them a block finds
+# out that it is the last one.
+GUARD = r"^(?:@\S+\s+)?"
+FENCE = re.compile(GUARD + r"(?:membar\.(?:gl|sys)|fence\.\w+\.(?:gpu|sys))\b", re.MULTILINE)
+TICKET = re.compile(GUARD + r"atom\.(?!shared)", re.MULTILINE)
+TURN = re.compile(GUARD + r"atom\.(?!shared)(?:\w+\.)*inc\b", re.MULTILINE)
+RARE = 0.1  # times as often as the busiest warp: what others execute less often is the last one's
 BUSIER = 2.0  # times the mean, from where on a warp or a block is timed by itself
 
 
@@ -69,6 +79,52 @@ def time_busiest(
     return max(clocks, times.clocks * issued / max(times.issued, 1.0))
 
 
+def has_last_block(facts: Mapping[str, Any]) -> bool:
+    """Do blocks draw tickets, so that the last one of a group may do what no other does?"""
+    rows = "\n".join(row["ptx"] for row in facts["instructions"])
+    return bool(TURN.search(rows) or (TICKET.search(rows) and FENCE.search(rows)))
+
+
+def split_last(
+    facts: Mapping[str, Any], executed: ExecutedCode
+) -> tuple[ExecutedCode, ExecutedCode, ExecutedCode] | None:
+    """What blocks do before the last one goes on alone, what it does, and what an average one does.
+
+    The second is that of the warp that has most to do, the third that of another warp. None where
+    not all blocks were counted, or none is the last one.
+    """
+    _, _, counts = facts.get("busiest", (0, 0, ()))
+    if facts["blocks"] < facts["blocks_total"] or is_watching(facts) or not counts:
+        return None
+    if not executed.warps or not has_last_block(facts):
+        return None
+    kept, busiest, usual = [], [], []
+    for row, times in zip(facts["instructions"], counts, strict=True):
+        often = row["counters"].get("instructions.warp", 0) / executed.warps
+        kept += [row] if often >= RARE * times else []
+        busiest += [{**row, "counters": {"instructions.warp": times}}] if times else []
+        mean = round(often)
+        usual += [{**row, "counters": {"instructions.warp": mean}}] if mean else []
+    before, last, one = (map_counts(executed.code, rows) for rows in (kept, busiest, usual))
+    return before, last, one
+
+
+def time_last(
+    last: ExecutedCode,
+    usual: ExecutedCode,
+    latencies: Latencies,
+    service: Mapping[str, float],
+    lines: Mapping[int, LineAccess],
+) -> float:
+    """Clocks that the last block takes behind all others: what it does more, while it is alone."""
+
+    def time(alone: ExecutedCode) -> float:
+        times = time_warps(alone, latencies, 1, service=service, lines=lines)
+        return times.clocks * alone.issue_slots / max(alone.warps * times.issued, 1.0)
+
+    return max(0.0, time(last) - time(usual))
+
+
 def has_loops_of_data(facts: Mapping[str, Any]) -> bool:
     """Do loops run as often as values say that the kernel has read?"""
     read: set[str] = set()
@@ -105,10 +161,20 @@ def is_unsure(facts: Mapping[str, Any]) -> bool:
     return compare_blocks(facts) > UNEVEN or has_loops_of_data(facts)
 
 
+def is_last_short(facts: Mapping[str, Any]) -> bool:
+    """Is the launch so short that its last block matters, which was not counted?"""
+    counted, total = facts["blocks"], facts["blocks_total"]
+    counters = facts["counters"]
+    work = counters.get("instructions.warp", 0) / counted * total
+    read = counters.get("global.load.bytes", 0) / counted * total
+    short = counted < total and work <= LAST_WORK and read <= LAST_BYTES
+    return short and has_last_block(facts) and not is_watching(facts)
+
+
 def find_more(launches: Sequence[Mapping[str, Any]]) -> int | None:
     """How many blocks of each launch to count anew, 0 for all; None where it is enough, or dear."""
     if not any(is_unsure(facts) for facts in launches):
-        return None
+        return 0 if any(map(is_last_short, launches)) else None
     counted = max(facts["blocks"] for facts in launches)
     work = [
         (facts["counters"].get("instructions.warp", 0) / facts["blocks"], facts["blocks_total"])

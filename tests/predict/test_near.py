@@ -125,3 +125,16 @@ def test_registers_are_those_of_the_card():
     text = unseen.PTX[0].read_text(encoding="utf-8")
     found = {each: count_registers("local_tables", text, each) for each in ("7.5", "9.0")}
     assert found == {"7.5": 47, "9.0": 32}  # 32 by Nsight Compute on an H200
+
+
+def test_only_the_ends_of_what_a_warp_writes_are_parts_of_sectors():
+    count = BLOCKS * THREADS
+
+    def time(places):
+        found = predict("mov.u32 %r6, 1; st.global.u32 [%rd6], %r5;", places, 8 * count + 8)
+        return found.terms["l2 stores"].time_ms
+
+    there = numpy.arange(count)
+    whole, moved, apart = time(there), time(there + 1), time(2 * there)
+    assert 1.1 * whole < moved < 1.7 * whole
+    assert apart > 1.3 * moved

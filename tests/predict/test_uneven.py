@@ -164,6 +164,62 @@ MEETING = (
 )
 
 
+# The last block that draws a ticket follows addresses that memory has: `trips` of them.
+TICKETS = """
+.version 9.0
+.target sm_75
+.address_size 64
+.visible .entry tickets(.param .u64 ticket, .param .u64 places, .param .u32 trips)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [ticket];
+    ld.param.u64 %rd2, [places];
+    ld.param.u32 %r5, [trips];
+    mov.u32 %r1, %nctaid.x;
+    sub.u32 %r2, %r1, 1;
+    membar.gl;
+    atom.global.inc.u32 %r3, [%rd1], %r2;
+    setp.ne.u32 %p1, %r3, %r2;
+    @%p1 bra done;
+    mov.u32 %r4, 0;
+    mov.u64 %rd3, 0;
+again:
+    .pragma "nounroll";
+    add.u64 %rd4, %rd2, %rd3;
+    ld.global.cg.u64 %rd3, [%rd4];
+    add.u32 %r4, %r4, 1;
+    setp.lt.u32 %p2, %r4, %r5;
+    @%p2 bra again;
+    st.global.u64 [%rd2], %rd3;
+done:
+    ret;
+}
+"""
+
+
+def draw_tickets(count, trips):
+    kernel = smemkit.RawKernel(TICKETS, "tickets")
+    arguments = numpy.zeros(1, "uint32"), numpy.zeros(1, "uint64"), trips
+    return kernel.predict(count, 1, arguments, device="h200")
+
+
+def test_what_the_last_block_does_comes_behind_all_others():
+    few, many = draw_tickets(400, 10), draw_tickets(400, 510)
+    clocks = (many.time_ms - few.time_ms) * many.card.clocks_per_ms / 500
+    assert clocks == pytest.approx(many.card.l1_clk + 25, rel=0.4)  # the load, and the loop
+    assert many.terms["last block"].time_ms > 0.5 * many.time_ms
+    assert many.gains["last block"] == pytest.approx(many.terms["last block"].time_ms)
+    assert not any("last block" in note for note in many.notes)
+
+
+def test_the_last_block_of_a_long_launch_is_not_counted():
+    found = draw_tickets(1_000_000, 10)
+    assert "last block" not in found.terms
+    assert any("what the last block of tickets does" in note for note in found.notes)
+
+
 def take_turns(count, blocks, ptx=TURNS):
     kernel = smemkit.RawKernel(ptx, "turns")
     return kernel.predict(count, 1, (numpy.zeros(1, "uint32"),), device="h200", blocks=blocks)
@@ -191,6 +247,43 @@ def test_blocks_that_wait_once_for_all_may_take_as_long_at_worst():
     assert found.low_ms > found.time_ms / 6
     alone = take_turns(1, None, MEETING)  # how often a block asks in vain is not the kernel's work
     assert found.time_ms < 2 * alone.time_ms
+
+
+# Each block waits until the word of the one before it is not 0, and then writes its own.
+RELAY = """
+.version 9.0
+.target sm_75
+.address_size 64
+.visible .entry relay(.param .u64 words)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [words];
+    mov.u32 %r1, %ctaid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    EARLY
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra write;
+again:
+    ld.volatile.global.u32 %r2, [%rd3+-4];
+    setp.eq.u32 %p2, %r2, 0;
+    @%p2 bra again;
+write:
+    st.volatile.global.u32 [%rd3], 1;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("early", ["", "st.volatile.global.u32 [%rd3], 1;"])
+def test_blocks_that_hand_on_a_word_take_a_trip_each_unless_they_write_before(early):
+    kernel = smemkit.RawKernel(RELAY.replace("EARLY", early), "relay")
+    found = kernel.predict(500, 1, (numpy.zeros(500, "uint32"),), device="h200", blocks=None)
+    trips = found.time_ms * found.card.clocks_per_ms / found.card.l2_clk / 500
+    assert (found.limited_by == "turns") == (not early)
+    assert (1 < trips < 2) == (not early)
 
 
 @pytest.mark.parametrize("device", ["l4", "rtx 3060", "h200"])
