@@ -29,16 +29,16 @@ enum { APART_ROWS = 64 };
 static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
                       odd_b)                                                                                           \
-    {#variant, part, 4,     128,   rows, columns, depth, shared_bytes, resident,     start,        alone,              \
-     busy,     end,  odd_a, odd_b, 0.0,  1.0,     0.0,   0.0,          SMK_GEMM_ANY, WRITTEN_ONCE, false},
+    {#variant, part,  4,     128, rows, columns, depth, shared_bytes, resident,     start, alone, busy,                \
+     end,      odd_a, odd_b, 0.0, 1.0,  0.0,     0.0,   SMK_GEMM_ANY, WRITTEN_ONCE, false, false},
 #define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
                              end, odd_a, odd_b, turned, reads, last, each)                                             \
     {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,          start, alone, busy,      \
-     end,      odd_a, odd_b, turned,  reads, last,    each,  SMK_GEMM_ANY, WRITTEN_AS_DOUBLE, false},
+     end,      odd_a, odd_b, turned,  reads, last,    each,  SMK_GEMM_ANY, WRITTEN_AS_DOUBLE, false, false},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
-    {"fma", part, 4,     threads, rows, columns,   depth, shared_bytes, resident,     start,        alone,             \
-     busy,  end,  odd_a, odd_b,   0.0,  FMA_READS, last,  each,         SMK_GEMM_ANY, WRITTEN_ONCE, false},
+    {"fma", part,  4,     threads, rows,      columns, depth, shared_bytes, resident,     start, alone, busy,          \
+     end,   odd_a, odd_b, 0.0,     FMA_READS, last,    each,  SMK_GEMM_ANY, WRITTEN_ONCE, false, false},
 #define SMK_GEMM_LEAN_TILE(part, rows, columns, depth, threads, shared_bytes, resident, kind, start, alone, busy, end, \
                            odd_b, reads, last, each, writes, odd_writes)                                               \
     {"lean",                                                                                                           \
@@ -62,25 +62,26 @@ static const smk_gemm_tile tiles[] = {
      each,                                                                                                             \
      SMK_GEMM_##kind,                                                                                                  \
      {writes, odd_writes},                                                                                             \
+     true,                                                                                                             \
      true},
 #define SMK_GEMM_SHORT_TILE(part, rows, columns, threads, resident, start, alone, busy, end)                           \
-    {"fma", part, 4,   threads, rows, columns, SHORT_STEP, 0,   resident,       start,        alone,                   \
-     busy,  end,  0.0, 0.0,     0.0,  1.0,     0.0,        0.0, SMK_GEMM_SHORT, WRITTEN_ONCE, false},
+    {"fma", part, 4,   threads, rows, columns,        SHORT_STEP,   0,     resident, start, alone, busy, end, 0.0,     \
+     0.0,   0.0,  1.0, 0.0,     0.0,  SMK_GEMM_SHORT, WRITTEN_ONCE, false, false},
 #define SMK_GEMM_ONCE_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end,       \
                            odd_a, odd_b, writes, odd_writes)                                                           \
     {"direct",     part,     4,     threads, rows, columns,      depth,                                                \
      shared_bytes, resident, start, alone,   busy, end,          odd_a,                                                \
      odd_b,        0.0,      1.0,   0.0,     0.0,  SMK_GEMM_ANY, {writes, odd_writes},                                 \
-     false},
+     false,        false},
 #define SMK_GEMM_UNSTAGED_TILE(part, rows, columns, depth, threads, resident, start, alone, busy, end, writes,         \
                                odd_writes)                                                                             \
     {"unstaged", part,     8,     threads, rows, columns,      depth,                                                  \
      0,          resident, start, alone,   busy, end,          0.0,                                                    \
      0.0,        0.0,      1.0,   0.0,     0.0,  SMK_GEMM_ANY, {writes, odd_writes},                                   \
-     false},
+     false,      false},
 #define SMK_GEMM_EARLY_TILE(part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end)               \
-    {"overlapped", part, 4,   256, rows, columns, depth, shared_bytes, resident,     start,        alone,              \
-     busy,         end,  0.0, 0.0, 0.0,  1.0,     0.0,   0.0,          SMK_GEMM_ANY, WRITTEN_ONCE, true},
+    {"overlapped", part, 4,   256, rows, columns, depth, shared_bytes, resident,     start, alone, busy,               \
+     end,          0.0,  0.0, 0.0, 1.0,  0.0,     0.0,   SMK_GEMM_ANY, WRITTEN_ONCE, true,  false},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
@@ -322,18 +323,17 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
                                                 is_again                                  ? SECTORS_AGAIN
                                                 : tile->bytes < sizeof(double) || odd > 0 ? tile->reads
                                                                                           : 1.0);
-    const bool is_lean = strcmp(tile->variant, "lean") == 0;
-    const double slower = is_lean ? alone + busy : alone > busy ? alone : busy;
+    const double slower = tile->is_lean ? alone + busy : alone > busy ? alone : busy;
     const double all = (double)parts.count, tiles_each = ceil(blocks / all / (count * resident));
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
     const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
-    const bool is_written = is_lean && tile->kind != SMK_GEMM_ROWS && k < LEAN_SHORT && elements > LEAN_MOST;
+    const bool is_written = tile->is_lean && tile->kind != SMK_GEMM_ROWS && k < LEAN_SHORT && elements > LEAN_MOST;
     const double writes = (is_double && is_cut ? 1.0 : tile->writes[n % 2]) + (is_written ? LEAN_WRITES : 0.0);
     const double add = joins                ? tile->last + slowdown * all * tile->each * tiles_each + clear
                        : tile->begins_early ? predict_add(request, parts.count, EARLY_ADD_START, EARLY_ADD_PACE)
                                             : smk_gemm_model_add(request, parts.count);
-    const bool gains = is_lean && smk_gemm_model_begins_early(request, tile, parts);
+    const bool gains = tile->is_lean && smk_gemm_model_begins_early(request, tile, parts);
     return tile->start - (gains ? EARLY_GAIN : 0.0) + (slower > read ? slower : read) +
            slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
            smk_gemm_model_repeated(request, item * elements, writes) + add +
