@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from .reuse import LINE, collect_accesses
@@ -12,18 +13,42 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .cards import Card
+    from .executed import ExecutedCode
     from .reuse import Access
 
 ATOMIC_CHUNK = 512  # bytes that lie in one part of the L2 cache
+# Of an atomic of whole numbers at one address for the warp ptxas lets a lane make what all add: it
+# has their votes and counts or adds them, by opcodes with the line of the atomic.
+VOTING, ADDING = "VOTE", ("POPC", "UPOPC", "REDUX")
+SIZE = re.compile(r"\.[usbf](\d+)\b")
 CROWDED_LEAST = 3  # blocks that tell whether atomics of all meet in one part
 
 
-def time_atomics(facts: Mapping[str, Any], card: Card) -> tuple[float, float]:
+def list_gathered(executed: ExecutedCode | None) -> frozenset[int]:
+    """The PTX lines of atomics on global memory that one lane makes for all lanes of its warp."""
+    opcodes: dict[int, set[str]] = {}
+    atomics = set()
+    for each in executed.code if executed is not None else ():
+        opcodes.setdefault(each.ptx_line, set()).add(each.opcode)
+        if each.kind == "atomic.global" and each.guarded:
+            atomics.add(each.ptx_line)
+    return frozenset(
+        line
+        for line in atomics
+        if any(name.startswith(VOTING) for name in opcodes[line])
+        and any(name.startswith(ADDING) for name in opcodes[line])
+    )
+
+
+def time_atomics(
+    facts: Mapping[str, Any], card: Card, gathered: frozenset[int] = frozenset()
+) -> tuple[float, float]:
     """(sectors that atomics of a launch name, nanoseconds that they take if nothing else does).
 
     A part of the L2 cache executes the atomics of its lines: a sector of a request at a time, once
     more for each further lane with the same address, and an address takes no more than one in
-    `atomic_next_ns`. Neighbouring lines lie in one part.
+    `atomic_next_ns`. Neighbouring lines lie in one part. gathered: PTX lines of which one lane
+    makes the atomic of all.
     """
     rows = facts["instructions"]
     accesses = list_atomics(facts)
@@ -33,11 +58,14 @@ def time_atomics(facts: Mapping[str, Any], card: Card) -> tuple[float, float]:
         row = rows[access.instruction]
         counted = row["counters"]["global.atomic.sectors"]
         requests = row["counters"].get("global.atomic.requests", 0)
-        passes += scale * max(access.serial / access.requests * requests, counted)
+        meeting, moved = access.serial / access.requests, row["counters"]["global.atomic.bytes"]
+        if row["ptx_line"] in gathered and (size := SIZE.search(row["ptx"])):
+            meeting, moved = 1.0, requests * int(size[1]) // 8
+        passes += scale * max(meeting * requests, counted)
         more = card.float_atomic_next_ns if ".f" in row["ptx"] else card.atomic_next_ns
         sectors += counted * scale
         extent = max(access.high) - min(access.low)
-        words = extent / max(row["counters"]["global.atomic.bytes"], 1)
+        words = extent / max(moved, 1)
         chain = max(chain, scale * more / max(words, 1e-12))
     most = max(1 / max(spread_atomics(accesses, card), 1.0), find_crowd(accesses))
     return sectors, max(passes * card.atomic_ns * most, chain)

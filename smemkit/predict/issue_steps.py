@@ -69,7 +69,8 @@ class StepTable:
 
     rows: (instructions, columns). first: the first row of each block, and the end of the last one.
     kinds: by their numbers. causes: why nothing is issued, by their numbers. opcodes: by the
-    numbers in `opcode_of`, with their kinds. by_line: {line of the PTX: its rows}. guarded: rows.
+    numbers in `opcode_of`, with their kinds. by_line: {line of the PTX: rows of its accesses}.
+    guarded: rows.
     """
 
     rows: NDArray[np.float64]
@@ -102,8 +103,8 @@ def tabulate(blocks: Sequence[Block]) -> StepTable:
     for i in np.flatnonzero(rows[:, GROUP]).tolist():
         rows[i, LEFT] = _read_left(code[i])
     by_line: dict[int, list[int]] = {}
-    for i in np.flatnonzero(rows[:, QUEUE]).tolist():
-        if code[i].ptx_line:
+    for i, each in enumerate(code):
+        if each.ptx_line and (each.kind in QUEUED or each.kind == "load.constant"):
             by_line.setdefault(code[i].ptx_line, []).append(i)
     first = np.cumsum([0, *(len(block.instructions) for block in blocks)]).astype(np.uint32)
     causes = tuple(cause for kind in kinds for cause in (kind, f"read.{kind}", f"pipe.{kind}")) + (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from . import local_memory
-from .atomics import time_atomics
+from .atomics import list_gathered, time_atomics
 from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess, WarpTimes, time_warps
 from .opcode_classes import matrix_clocks, pipe_clocks
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Place = tuple[str | None, int | None]
 
 WARP, PARTITIONS = 32, 4
+CONSTANTS = 1.0  # words of constant memory that a multiprocessor reads in a clock
 OWN = "multiprocessor"
 STARTS = "block starts"
 LONGEST, TURNS, LAST_BLOCK = "longest warp", "turns", "last block"
@@ -232,6 +233,7 @@ def find_instruction_clocks(
 # Counters of requests, of which an access has one.
 ASKING = {f"shared.{op}.instructions" for op in ("load", "store", "atomic")}
 ASKING |= {f"global.{op}.requests" for op in ("load", "store", "atomic")}
+ASKING.add("constant.load.requests")
 
 
 def find_lines(
@@ -262,11 +264,32 @@ def find_lines(
                 data = counters.get(f"global.{op}.bytes", 0) / card.l1_bytes_per_clk
                 sectors = counters.get(f"global.{op}.sectors", 0)
                 waves += max(passed.get(i, asked), min(data, sectors) if op == "load" else 0.0)
+        if asked := counters.get("constant.load.requests", 0):
+            different = counters["constant.load.addresses"] / asked
+            found[line] = LineAccess(1.0, PARTITIONS * different / CONSTANTS)
         if requests and made.get(line):
             share = min(1.0, requests / made[line])
             least = WARP / card.lsu_lanes_per_clk
             found[line] = LineAccess(share, PARTITIONS * max(least, waves / requests))
     return found
+
+
+def count_constants(facts: Mapping[str, Any], executed: ExecutedCode | None) -> float:
+    """Words of constant memory that loads read; what stands in other instructions costs nothing."""
+    if executed is None or not facts["counters"].get("constant.load.requests"):
+        return float(facts["counters"].get("constant.load.addresses", 0))
+    made: dict[int, float] = {}
+    for block, times in zip(executed.code.blocks, executed.executions.tolist(), strict=True):
+        for each in block.instructions:
+            if each.kind == "load.constant":
+                made[each.ptx_line] = made.get(each.ptx_line, 0.0) + times
+    words = 0.0
+    for row in facts["instructions"]:
+        requests = row["counters"].get("constant.load.requests", 0)
+        if requests and made.get(row["ptx_line"]):
+            share = min(1.0, made[row["ptx_line"]] / requests)
+            words += share * row["counters"]["constant.load.addresses"]
+    return words
 
 
 def find_latencies(
@@ -393,9 +416,11 @@ def find_demand(
         for op in ("load", "store", "atomic")
     )
     parts.append(part("l1", looked_up, "wavefronts", 1.0))
+    if words := count_constants(facts, executed):
+        parts.append(part("constants", words, "words", CONSTANTS))
     local = local_memory.find_traffic(facts, card, resident, card.l2_mb * 2**20 * L2_KEPT)
     parts += add_memory(facts, card, traffic, local, active)
-    parts += add_atomics(facts, card, active)
+    parts += add_atomics(facts, card, active, list_gathered(executed))
     warps = -(-threads // WARP)
     starts = max(card.block_clk, card.warp_clk * warps)
     parts.append(part(STARTS, blocks, "blocks", 1 / starts))
@@ -463,9 +488,11 @@ def add_memory(
     ]
 
 
-def add_atomics(facts: Mapping[str, Any], card: Card, active: float) -> list[Part]:
+def add_atomics(
+    facts: Mapping[str, Any], card: Card, active: float, gathered: frozenset[int]
+) -> list[Part]:
     """The part of atomics on global memory."""
-    sectors, ns = time_atomics(facts, card)
+    sectors, ns = time_atomics(facts, card, gathered)
     if not sectors:
         return []
     total = facts["blocks_total"]

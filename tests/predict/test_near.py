@@ -43,9 +43,10 @@ SOURCE = """
 BLOCKS, THREADS = 2048, 256
 
 
-def predict(do, places, words):
+def predict(do, places, words, module=""):
     """The prediction of a kernel whose lanes do something at given words of a table."""
-    kernel = smemkit.RawKernel(SOURCE.replace("DO", do), "walk")
+    source = SOURCE.replace("DO", do).replace(".visible", f"{module}\n.visible")
+    kernel = smemkit.RawKernel(source, "walk")
     arguments = places.astype("uint32"), numpy.zeros(words, "uint32")
     return smemkit.predict(lambda: kernel((BLOCKS,), (THREADS,), arguments, backend="sim"))
 
@@ -138,3 +139,30 @@ def test_only_the_ends_of_what_a_warp_writes_are_parts_of_sectors():
     whole, moved, apart = time(there), time(there + 1), time(2 * there)
     assert 1.1 * whole < moved < 1.7 * whole
     assert apart > 1.3 * moved
+
+
+@needs_tools
+def test_one_lane_makes_the_atomics_of_a_warp_where_ptxas_sees_that_they_meet():
+    together, apart = (
+        predict(f"atom.global.add.u32 %r6, [{address}], 1;", make_places(1), 1)
+        for address in ("%rd2", "%rd6")
+    )
+    assert apart.terms["atomics"].time_ms == pytest.approx(
+        32 * together.terms["atomics"].time_ms, rel=0.1
+    )
+
+
+@needs_tools
+def test_constants_at_different_addresses_are_read_one_after_the_other():
+    do = """
+    mul.wide.u32 %rd5, %r5, 4;
+    mov.u64 %rd7, words;
+    add.u64 %rd7, %rd7, %rd5;
+    ld.const.u32 %r6, [%rd7];
+    """
+    module = ".const .align 4 .b32 words[1024];"
+    places = numpy.arange(BLOCKS * THREADS)
+    one, many = (predict(do, each, 1, module) for each in (places // 32 % 1024, places % 1024))
+    assert many.terms["constants"].time_ms == pytest.approx(32 * one.terms["constants"].time_ms)
+    assert many.time_ms - one.time_ms > 0.4 * many.terms["constants"].time_ms
+    assert many.limited_by == "constants"
