@@ -34,7 +34,7 @@ static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
                              end, odd_a, odd_b, turned, reads, last, each)                                             \
     {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,          start, alone, busy,      \
-     end,      odd_a, odd_b, turned,  reads, last,    each,  SMK_GEMM_ANY, WRITTEN_AS_DOUBLE, false, false},
+     end,      odd_a, odd_b, turned,  reads, last,    each,  SMK_GEMM_ANY, WRITTEN_AS_DOUBLE, true,  false},
 #define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
                           odd_b, last, each)                                                                           \
     {"fma", part,  4,     threads, rows,      columns, depth, shared_bytes, resident,     start, alone, busy,          \
@@ -78,7 +78,7 @@ static const smk_gemm_tile tiles[] = {
     {"unstaged", part,     8,     threads, rows, columns,      depth,                                                  \
      0,          resident, start, alone,   busy, end,          0.0,                                                    \
      0.0,        0.0,      1.0,   0.0,     0.0,  SMK_GEMM_ANY, {writes, odd_writes},                                   \
-     false,      false},
+     true,       false},
 #define SMK_GEMM_EARLY_TILE(part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end)               \
     {"overlapped", part, 4,   256, rows, columns, depth, shared_bytes, resident,     start, alone, busy,               \
      end,          0.0,  0.0, 0.0, 1.0,  0.0,     0.0,   SMK_GEMM_ANY, WRITTEN_ONCE, true,  false},
@@ -109,9 +109,9 @@ static const double EARLY_ADD_START = 1.2, EARLY_ADD_PACE = 5.0e6;
 /* How many times as long steps of these tiles take where each number is rounded as it is read. */
 static const double ROUNDED = 1.4;
 
-/* What a launch of lean gains that begins while the one before it ends, in microseconds; and the parts of a machine's
- * multiprocessors, and of what has room on them, that its blocks fill at most or at least. Between them the blocks of
- * the two would lie unevenly: launches of one block for each multiprocessor become up to a third slower. */
+/* What a launch of lean or of float64 gains that begins while the one before it ends, in microseconds; and the parts of
+ * a machine's multiprocessors, and of what has room on them, that its blocks fill at most or at least. Between them the
+ * blocks of the two would lie unevenly: launches of one block for each multiprocessor become up to a third slower. */
 static const double EARLY_GAIN = 0.9, EARLY_FEW = 0.5, EARLY_FULL = 0.9;
 
 /* What a launch that adds takes longer behind tiles than alone: for float32, and for float64. */
@@ -328,18 +328,20 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
     const double sums = blocks * (double)tile->rows * (double)tile->columns * item,
                  clear = sums < KEPT_BYTES ? 0.0 : CLEAR;
     const bool is_double = tile->bytes == sizeof(double), is_cut = parts.count > 1;
+    const bool is_measured_early = tile->begins_early && !tile->is_lean && !is_double;
     const bool is_written = tile->is_lean && tile->kind != SMK_GEMM_ROWS && k < LEAN_SHORT && elements > LEAN_MOST;
     const double writes = (is_double && is_cut ? 1.0 : tile->writes[n % 2]) + (is_written ? LEAN_WRITES : 0.0);
-    const double add = joins                ? tile->last + slowdown * all * tile->each * tiles_each + clear
-                       : tile->begins_early ? predict_add(request, parts.count, EARLY_ADD_START, EARLY_ADD_PACE)
-                                            : smk_gemm_model_add(request, parts.count);
-    const bool gains = tile->is_lean && smk_gemm_model_begins_early(request, tile, parts);
-    return tile->start - (gains ? EARLY_GAIN : 0.0) + (slower > read ? slower : read) +
+    const double add = joins               ? tile->last + slowdown * all * tile->each * tiles_each + clear
+                       : is_measured_early ? predict_add(request, parts.count, EARLY_ADD_START, EARLY_ADD_PACE)
+                                           : smk_gemm_model_add(request, parts.count);
+    const int gains =
+        (!is_measured_early && smk_gemm_model_begins_early(request, tile, parts)) + (is_double && is_cut && !joins);
+    return tile->start - gains * EARLY_GAIN + (slower > read ? slower : read) +
            slowdown * tile->end * (rounds > each / resident ? rounds : each / resident) +
            smk_gemm_model_repeated(request, item * elements, writes) + add +
-           (!is_cut || joins || tile->begins_early ? 0.0
-            : is_double                            ? DOUBLE_ADD
-                                                   : SINGLE_ADD);
+           (!is_cut || joins || is_measured_early ? 0.0
+            : is_double                           ? DOUBLE_ADD
+                                                  : SINGLE_ADD);
 }
 
 static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step,

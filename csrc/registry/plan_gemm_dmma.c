@@ -38,6 +38,7 @@ smk_status smk_plan_gemm_dmma(const smk_request *request, smk_plan *plan, smk_er
     step->grid = (smk_dim3){(uint32_t)(tiles * choice.parts.count), 1, 1};
     step->block = (smk_dim3){tile->threads, 1, 1};
     step->shared_bytes = tile->shared_bytes;
+    step->begins_early = smk_gemm_model_begins_early(request, tile, choice.parts);
     smk_plan_gemm_add_operands(step, request, added, 0);
     smk_plan_add(step, choice.joins ? SMK_SOURCE_WORKSPACE : SMK_SOURCE_NUMBER, 0);
     smk_plan_add(step, choice.joins ? SMK_SOURCE_WORKSPACE : SMK_SOURCE_NUMBER, choice.joins ? sums : 0);
@@ -53,6 +54,7 @@ smk_status smk_plan_gemm_dmma(const smk_request *request, smk_plan *plan, smk_er
             (uint64_t)(sums + all * choice.parts.count * tile->rows * tile->columns * (int64_t)sizeof(double));
     } else {
         smk_plan_gemm_add_sums(&made, request, choice.parts, 0, ADD_THREADS);
+        made.step[made.step_count - 1].begins_early |= choice.parts.count > 1;
         made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
     }
     made.time_us = choice.time_us * slow_down(request);
@@ -82,6 +84,7 @@ smk_status smk_plan_gemm_unstaged(const smk_request *request, smk_plan *plan, sm
     step->part = tile->part;
     step->grid.x = (uint32_t)(down * across);
     step->block = (smk_dim3){tile->threads, 1, 1};
+    step->begins_early = smk_gemm_model_begins_early(request, tile, choice.parts);
     smk_plan_gemm_add_operands(step, request, choice.parts, 0);
     status = smk_plan_gemm_add_stack(step, request, error);
     if (status != SMK_OK) {

@@ -47,6 +47,7 @@ static const double TURN_NARROW = 0.6, NARROW = 0.3;
 /* The matrix and the vectors: strides in elements, by row or vector, along k, and from one product to the next. */
 typedef struct vector_shape {
     bool a_is_matrix, along; /* rows of the matrix lie along k, or across it */
+    bool is_aligned;         /* items of the matrix begin at multiples of 16 bytes where its rows do */
     int64_t rows, vectors, k, stack;
     int64_t w_row, w_i, w_stack, x_r, x_i, x_stack, c_row, c_r;
 } vector_shape;
@@ -56,10 +57,11 @@ static vector_shape describe(const smk_request *request)
     const int64_t m = request->dimensions[SMK_GEMM_M], n = request->dimensions[SMK_GEMM_N];
     const int64_t k = request->dimensions[SMK_GEMM_K], stack = smk_plan_stack(request);
     const smk_gemm_strides s = smk_plan_gemm_strides(request);
-    vector_shape shape = n <= m ? (vector_shape){true,    false,     m,       n,       k,         stack, s.a_row,
-                                                 s.a_col, s.a_stack, s.b_col, s.b_row, s.b_stack, n,     1}
-                                : (vector_shape){false,   false,     n,       m,       k,         stack, s.b_col,
-                                                 s.b_row, s.b_stack, s.a_row, s.a_col, s.a_stack, 1,     n};
+    const bool is_aligned = smk_plan_layout(request, n <= m ? SMK_GEMM_A : SMK_GEMM_B).is_aligned != 0;
+    vector_shape shape = n <= m ? (vector_shape){true,    false,     is_aligned, m,       n,         k, stack, s.a_row,
+                                                 s.a_col, s.a_stack, s.b_col,    s.b_row, s.b_stack, n, 1}
+                                : (vector_shape){false,   false,     is_aligned, n,       m,         k, stack, s.b_col,
+                                                 s.b_row, s.b_stack, s.a_row,    s.a_col, s.a_stack, 1, n};
     shape.along = llabs(shape.w_i) <= llabs(shape.w_row);
     return shape;
 }
@@ -205,15 +207,23 @@ static division divide_staged(const smk_request *request, const vector_shape *sh
     return made;
 }
 
-/* One vector: a block of 16 warps takes a stripe of columns, 16 bytes of them a lane where the matrix is large. */
+/* Whether all rows of the matrix, which lie across k, can be read 16 bytes at a time from their first element on. */
+static bool is_packed(const vector_shape *shape, int64_t pack)
+{
+    return shape->is_aligned && shape->w_row == 1 && (shape->rows | shape->w_i | shape->w_stack) % pack == 0;
+}
+
+/* One vector: a block takes a stripe of columns, 16 bytes of them a lane where the matrix is large. */
 static division divide_stripes(const smk_request *request, const vector_shape *shape)
 {
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes, count = count_multiprocessors(request);
-    const bool is_wide = measure_matrix(request, shape) >= WIDE_BYTES && shape->rows % pack == 0 &&
-                         smk_gemm_model_odd(shape->w_i, shape->w_row) == 0;
-    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = 1};
-    made.part = is_wide ? name_vectors(false, 1) : "stripe";
-    made.row_blocks = smk_plan_divide_up(shape->rows, SMK_WARP_SIZE * (is_wide ? pack : 1));
+    const bool is_large = measure_matrix(request, shape) >= WIDE_BYTES, is_whole = is_packed(shape, pack);
+    const bool is_slant = is_large && !is_whole && shape->w_row == 1 && shape->w_i == shape->rows;
+    const bool is_wide = is_large && is_whole;
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = SMK_WARP_SIZE};
+    made.part = is_wide ? name_vectors(false, 1) : is_slant ? "slant" : "stripe";
+    made.row_blocks =
+        smk_plan_divide_up(shape->rows, (made.lanes - (is_slant ? 1 : 0)) * (is_wide || is_slant ? pack : 1));
     cut(request, shape, &made, shape->k < CUT_ACROSS ? 0 : BLOCKS_ACROSS, PART_ACROSS);
     const double blocks = (double)count_blocks(shape, &made) * (double)made.parts.count;
     const double rounds = ceil(blocks / (double)count), use = blocks / (double)count / rounds;

@@ -17,6 +17,7 @@ FILES = {(path.parent.name, path.stem): path for path in sorted(KERNELS.glob("*/
 # Parts whose blocks are not those of the kernel that they stand beside.
 OTHER_BLOCKS = {
     "gemm_vector_stripe": 512,
+    "gemm_vector_slant": 512,
     "gemm_vector_narrow": 512,
     "gemm_vector_across": 512,
     "gemm_dmma_large": 256,

@@ -15,7 +15,8 @@
 //          - The warps of a block share a tile of c, or each goes over a part of the staged k, and their sums are added
 //            at the end, in order. Where there are few tiles, k is cut into parts (add; gemm/split_k).
 //          - Blocks go through c in bands of tiles, so that those that run together share rows and columns. One launch
-//            makes a stack of products, as many tiles more.
+//            makes a stack of products, as many tiles more. The next launch may begin at once: each waits for those
+//            before it.
 // Differs  from gemm/direct: float64, which mma takes as it is.
 // Claims   shared.load.conflicts = 0
 //          shared.store.conflicts = 0
@@ -474,6 +475,8 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
     // look ahead take rows of neighbours only.
     template <bool AHEAD> static __device__ __forceinline__ void run(gemm_dmma_call g)
     {
+        // The launches before have ended, whose results may be the operands, and who read what is written here.
+        cudaGridDependencySynchronize();
         const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
         if (item >= g.stack)
             return;
@@ -518,6 +521,8 @@ template <int TM, int TN, int AM, int AN, int AK, int DEPTH, int STAGES> struct 
 extern "C" __global__ void __launch_bounds__(128) gemm_dmma_add(const double *__restrict__ sums, double *__restrict__ c,
                                                                 long long elements, long long parts, long long lanes)
 {
+    // The products have ended.
+    cudaGridDependencySynchronize();
     const long long i = (blockIdx.x * 128ll + threadIdx.x) / lanes;
     const int lane = int(threadIdx.x % lanes);
     double sum = 0;

@@ -10,7 +10,8 @@
 //          A warp writes 8 neighbours of each of its rows. Where a row of c is no multiple of a sector long, these
 //          would lie across sectors, each in its own way. So a warp takes every fourth row there: these begin alike,
 //          and its columns begin where a sector does (apart). Of few rows it takes neighbours all the same, and four
-//          lanes write four of a row where two at once do not fit.
+//          lanes write four of a row where two at once do not fit. The next launch may begin at once: each waits for
+//          those before it.
 // Differs  from gemm/short_k: tensor cores, which take an element of b for 16 rows at once.
 // Claims   shared.load.instructions = 0
 //          global.store.sectors_per_request = 16       m a multiple of 64; n a multiple of 32
@@ -27,6 +28,9 @@ static __device__ __forceinline__ void gemm_unstaged_make(const double *a, const
     constexpr int STEP = 4 * READS, COLS = 8 * BLOCKS;
     constexpr int SECTOR = 4, NEXT = APART ? SECTOR : 1; // elements; from a row of a warp to the next
     static_assert(!APART || AM == SECTOR);
+
+    // The launches before have ended, whose results may be the operands, and who read what is written here.
+    cudaGridDependencySynchronize();
 
     // Who am I: a product of the stack; the rows and columns of my warp, which may begin left of c; of each mma a row
     // of a, a column of b and an element along k.

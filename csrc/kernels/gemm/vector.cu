@@ -10,10 +10,10 @@
 //            time, and at the end the lanes of the group add up what they have. Short rows, and rows that begin
 //            anywhere, have a kernel that does nothing else (row). Several vectors are staged in shared memory, and
 //            serve ROWS rows of a group.
-//          - Its rows lie across k (a is the vector): a warp takes a stripe of columns, which it walks down, and the
-//            warps of a block take turns with the rows and add up their sums at the end. A lane reads 16 bytes, or
-//            one column where the matrix is small or its rows are odd (stripe). A matrix of a few short rows is read
-//            by one block, as it lies (narrow). Several vectors are staged.
+//          - Its rows lie across k (a is the vector): a block takes a stripe of columns, and groups of its lanes take
+//            turns with the rows and add up their sums at the end. A lane reads 16 bytes, also where rows begin
+//            anywhere (slant), or one column of a small matrix (stripe). A matrix of a few short rows is read by one
+//            block, as it lies (narrow). Several vectors are staged.
 //          - Where that makes too few blocks, k is cut into parts. The block that draws the last ticket of its rows
 //            adds the sums of all parts, always in their order, and leaves tickets and sums 0, as the next call wants
 //            them. Those of several vectors across k are too many for one block: a launch adds them (add).
@@ -319,61 +319,80 @@ static __device__ __forceinline__ void gemm_vector_walk_down(const T *__restrict
     }
 }
 
-// Rows that lie across k, and one vector: a block of 16 warps makes a stripe of 32 x V columns, V for each lane.
-template <int V, int UNROLL> static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_call &g)
+// Rows that lie across k, and one vector: a block makes a stripe of columns. Groups of `lanes` lanes, each with V
+// neighbours, take turns with its rows. With SLANT these have nothing between them, and begin anywhere: those of a
+// group begin equally far behind a multiple of 16 bytes, and the stripe is narrower by one lane's.
+template <int V, int UNROLL, bool SLANT>
+static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_call &g, int lanes)
 {
-    constexpr int WARPS = 16, WIDE = 32 * V, GROUPS = 32 * WARPS / WIDE;
-    __shared__ T of_warp[WARPS][WIDE];
+    constexpr int THREADS = 512;
+    __shared__ T of_group[THREADS * V], of_turn[THREADS];
 
-    // Who am I: V columns. Past the last one the first ones are taken, and not written.
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int count = (int(g.end_k() - g.first_k()) - warp + WARPS - 1) / WARPS;
-    const long long first_row = blockIdx.x % g.blocks() * (long long)WIDE, row = first_row + lane * V;
-    const bool whole = V > 1 && g.w_row == 1 && g.rows % V == 0 && g.w_i % V == 0 && (size_t)g.w % 16 == 0;
-    const T *const from = g.w + (g.first_k() + warp) * g.w_i;
-    const T *const with = g.x + (g.first_k() + warp) * g.x_i;
+    // Who am I: V columns of every `groups`-th row.
+    const int groups = THREADS / lanes, lane = threadIdx.x % lanes, group = threadIdx.x / lanes, wide = lanes * V;
+    const int own = SLANT ? wide - V : wide;
+    const long long first_row = blockIdx.x % g.blocks() * (long long)own;
+    long long i = g.first_k() + group;
+    const int shift = SLANT ? int((size_t)(g.w + i * g.w_i + first_row) / sizeof(T) % V) : 0;
+    const long long row = first_row - shift + lane * V;
+    int count = row < g.rows ? (int(g.end_k() - g.first_k()) - group + groups - 1) / groups : 0;
 
+    // Read and compute: first by elements what would begin before the matrix, or end behind it.
     T sum[V] = {};
-    if (whole)
-        gemm_vector_walk_down<V, UNROLL>(from + (row < g.rows ? row : 0), with, WARPS * g.w_i, WARPS * g.x_i, count,
-                                         sum);
-    else
+    const auto add_inside = [&](long long at) {
         for (int e = 0; e < V; ++e)
-            gemm_vector_walk_down<1, UNROLL>(from + (row + e < g.rows ? row + e : 0) * g.w_row, with, WARPS * g.w_i,
-                                             WARPS * g.x_i, count, sum + e);
+            if (row + e >= 0 && row + e < g.rows)
+                sum[e] += g.w[at * g.w_i + row + e] * g.x[at * g.x_i];
+        --count;
+    };
+    if (SLANT && count > 0 && row < 0 && i == 0) {
+        add_inside(0);
+        i += groups;
+    }
+    if (SLANT && count > 0 && row + V > g.rows && i + (count - 1ll) * groups == g.k - 1)
+        add_inside(g.k - 1);
+    gemm_vector_walk_down<V, UNROLL>(g.w + i * g.w_i + row * g.w_row, g.x + i * g.x_i, groups * g.w_i, groups * g.x_i,
+                                     count, sum);
     for (int e = 0; e < V; ++e)
-        of_warp[warp][lane * V + e] = sum[e];
+        if (!SLANT || lane * V + e >= shift)
+            of_group[group * wide + lane * V + e - shift] = sum[e];
 
-    // The sums of all warps are read: all must be there.
+    // Threads add what others read: all must be there.
     __syncthreads();
-    if (threadIdx.x < WIDE) {
-        T all = of_warp[0][threadIdx.x];
-        for (int other = 1; other < WARPS; ++other)
-            all += of_warp[other][threadIdx.x];
-        g.put(first_row + threadIdx.x, blockIdx.y, all);
+    const int column = threadIdx.x % wide, turn = threadIdx.x / wide, turns = THREADS / wide;
+    T all = 0;
+    for (int j = 0; j < V; ++j)
+        all += column < own ? of_group[threadIdx.x + j * THREADS] : T(0);
+    of_turn[threadIdx.x] = all;
+
+    // The same once more.
+    __syncthreads();
+    if (threadIdx.x < own) {
+        for (int other = 1; other < turns; ++other)
+            all += of_turn[other * wide + column];
+        g.put(first_row + column, blockIdx.y, all);
     }
     if (g.parts == 1 || !gemm_vector_is_last(g))
         return;
 
     // The last block of a stripe: groups of threads take turns with the parts, and the first one adds their sums.
-    const int col = threadIdx.x % WIDE, group = threadIdx.x / WIDE;
-    const long long at = (first_row + col) * g.c_row + blockIdx.y * g.c_r;
-    const bool inside = first_row + col < g.rows;
+    const long long at = (first_row + column) * g.c_row + blockIdx.y * g.c_r;
+    const bool inside = column < own && first_row + column < g.rows;
     T part_sum = 0;
 #pragma unroll 8
-    for (unsigned part = group; part < g.parts; part += GROUPS)
+    for (unsigned part = turn; part < g.parts; part += turns)
         if (inside)
             part_sum += __ldcg(g.sums + part * g.elements + at);
-    for (unsigned part = group; part < g.parts; part += GROUPS)
+    for (unsigned part = turn; part < g.parts; part += turns)
         if (inside)
             g.sums[part * g.elements + at] = 0;
-    of_warp[group][col] = part_sum;
+    of_turn[threadIdx.x] = part_sum;
 
     // The sums of all groups are read: all must be there.
     __syncthreads();
-    if (group == 0 && inside) {
-        for (int other = 1; other < GROUPS; ++other)
-            part_sum += of_warp[other][col];
+    if (turn == 0 && inside) {
+        for (int other = 1; other < turns; ++other)
+            part_sum += of_turn[other * wide + column];
         g.c[at] = part_sum;
     }
 }
@@ -494,31 +513,14 @@ gemm_vector_add(const T *__restrict__ sums, T *__restrict__ c, long long element
         c[i] = sum;
 }
 
-static __device__ __forceinline__ gemm_vector_call gemm_vector_begin(const T *w, const T *x, T *c, unsigned *tickets,
-                                                                     T *sums, long long rows, long long k,
-                                                                     long long vectors, long long w_row, long long w_i,
-                                                                     long long x_i, long long x_r, long long c_row,
-                                                                     long long c_r, long long part_k, long long parts,
-                                                                     long long w_stack, long long x_stack)
+static __device__ __forceinline__ gemm_vector_call
+gemm_vector_begin(const T *w, const T *x, T *c, unsigned *tickets, T *sums, long long rows, long long k,
+                  long long vectors, long long w_row, long long w_i, long long x_i, long long x_r, long long c_row,
+                  long long c_r, long long part_k, long long parts, long long w_stack, long long x_stack)
 {
     const long long item = blockIdx.z, elements = rows * vectors;
-    return {w + item * w_stack,
-            x + item * x_stack,
-            c + item * elements,
-            sums + item * elements,
-            tickets,
-            rows,
-            k,
-            vectors,
-            w_row,
-            w_i,
-            x_i,
-            x_r,
-            c_row,
-            c_r,
-            elements * gridDim.z,
-            part_k,
-            unsigned(parts)};
+    return {w + item * w_stack, x + item * x_stack, c + item * elements, sums + item * elements, tickets, rows, k,
+            vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements * gridDim.z, part_k, unsigned(parts)};
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -527,9 +529,8 @@ gemm_vector_across8(const T *__restrict__ w, const T *__restrict__ x, T *__restr
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                     long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across<8>(g);
+    gemm_vector_across<8>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                            part_k, parts, w_stack, x_stack));
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4)
@@ -538,9 +539,8 @@ gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restr
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                     long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across<4>(g);
+    gemm_vector_across<4>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                            part_k, parts, w_stack, x_stack));
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4)
@@ -549,9 +549,8 @@ gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restr
                     long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                     long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_across<2>(g);
+    gemm_vector_across<2>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                            part_k, parts, w_stack, x_stack));
 }
 
 extern "C" __global__ void __launch_bounds__(512)
@@ -560,9 +559,22 @@ gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restri
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);
+    gemm_vector_stripe_one<gemm_vector_call::V, 4, false>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors,
+                                                                             w_row, w_i, x_i, x_r, c_row, c_r, part_k,
+                                                                             unsigned(parts), w_stack,
+                                                                             x_stack), int(lanes));
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+gemm_vector_slant(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
+                  long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
+                  long long x_r, long long c_row, long long c_r, long long part_k, long long parts, long long lanes,
+                  long long w_stack, long long x_stack)
+{
+    gemm_vector_stripe_one<gemm_vector_call::V, 8, true>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors,
+                                                                            w_row, w_i, x_i, x_r, c_row, c_r, part_k,
+                                                                            unsigned(parts), w_stack,
+                                                                            x_stack), int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(512)
@@ -571,9 +583,9 @@ gemm_vector_stripe(const T *__restrict__ w, const T *__restrict__ x, T *__restri
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_stripe_one<1, 8>(g);
+    gemm_vector_stripe_one<1, 8, false>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i,
+                                                           x_r, c_row, c_r, part_k, unsigned(parts), w_stack,
+                                                           x_stack), int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2)
@@ -582,9 +594,8 @@ gemm_vector_narrow(const T *__restrict__ w, const T *__restrict__ x, T *__restri
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_narrow_one(g);
+    gemm_vector_narrow_one(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                             part_k, parts, w_stack, x_stack));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -593,9 +604,8 @@ gemm_vector_along8(const T *__restrict__ w, const T *__restrict__ x, T *__restri
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_along<8>(g, int(lanes));
+    gemm_vector_along<8>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                           part_k, parts, w_stack, x_stack), int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -604,9 +614,8 @@ gemm_vector_along4(const T *__restrict__ w, const T *__restrict__ x, T *__restri
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_along<4>(g, int(lanes));
+    gemm_vector_along<4>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                           part_k, parts, w_stack, x_stack), int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -615,9 +624,8 @@ gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restri
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_along<2>(g, int(lanes));
+    gemm_vector_along<2>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                           part_k, parts, w_stack, x_stack), int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -626,9 +634,8 @@ gemm_vector_row(const T *__restrict__ w, const T *__restrict__ x, T *__restrict_
                 long long x_r, long long c_row, long long c_r, long long part_k, long long parts, long long lanes,
                 long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_row_one(g, int(lanes));
+    gemm_vector_row_one(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                          part_k, parts, w_stack, x_stack), int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4)
@@ -637,7 +644,6 @@ gemm_vector(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c,
             long long x_r, long long c_row, long long c_r, long long part_k, long long parts, long long lanes,
             long long w_stack, long long x_stack)
 {
-    const gemm_vector_call g = gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row,
-                                                 c_r, part_k, parts, w_stack, x_stack);
-    gemm_vector_along_one(g, int(lanes));
+    gemm_vector_along_one(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,
+                                            part_k, parts, w_stack, x_stack), int(lanes));
 }

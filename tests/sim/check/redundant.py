@@ -12,6 +12,11 @@ _CONDITION = "the barrier of the loop's condition follows at once"
 _SINGLE = "of float64, k is cut where a block has one row: who writes its sum draws the ticket"
 _WARP = "one warp, whose lanes meet before they touch each other's rows"
 
+# how entries of gemm/vector call what they do
+_BEGIN = (
+    "(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r,"
+)
+
 CLEAN_WITHOUT_BARRIER = {
     "gemm_tensor_lay_out_float16:260:0": _OWN,  # of an operand that is not transposed
     "gemm_tensor_lay_out_bfloat16:260:0": _OWN,
@@ -203,9 +208,13 @@ SPARE_GUARDS = {
     "gemm/vector": {
         "gemm_vector_stage(g, staged[0], first, count, first_r, R, 1, DEPTH);": _ROW,
         "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
-        **{f"gemm_vector_along<{R}>(g, int(lanes));": "all lanes hold the sum" for R in (2, 4, 8)},
-        "gemm_vector_narrow_one(g);": "each read of a turn has its own",
-        "gemm_vector_stripe_one<gemm_vector_call::V, 4>(g);": "elements can be read anywhere",
+        **{f"gemm_vector_along<{R}>{_BEGIN}": "all lanes hold the sum" for R in (4, 8)},
+        f"gemm_vector_narrow_one{_BEGIN}": "each read of a turn has its own",
+        "gemm_vector_walk_down<V, UNROLL>(g.w + i * g.w_i + row * g.w_row, g.x + i * g.x_i, "
+        "groups * g.w_i, groups * g.x_i,": "nobody adds what lanes past the edge read",
+        "if (SLANT && count > 0 && row + V > g.rows && i + (count - 1ll) * groups == g.k - 1)": (
+            "elements can be read alone anywhere"
+        ),
         "if (g.parts == 1 || !gemm_vector_is_last(g))": "a block that is not last may fence too",
     },
     "gemm/vectorized": {
