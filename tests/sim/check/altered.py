@@ -242,7 +242,7 @@ OF_PART = {
 IN_PARTS = {
     "gemm/vector": {
         "across": (8, {"m": 1, "k": 4200, "n": 512}),
-        "slant": (8, {"m": 1, "k": 4200, "n": 513}),
+        "slant": (12, {"m": 1, "k": 4200, "n": 513}),
         "stripe": (4, {"m": 1, "k": 1300, "n": 30}),
     },
     "gemm/fma": {
@@ -277,7 +277,7 @@ IN_PARTS = {
         "flat": (3, *by_layout({"m": 24, "k": 1300, "n": 100})),
         "turned_square": (1, {"m": 35, "k": 1300, "n": 34, "turned": 1}),
         "large": (3, {"m": 128, "k": 1500, "n": 128}),  # whose sums a launch adds
-        "joint": (4, *by_layout({"m": 24, "k": 1300, "n": 32})),
+        "joint": (2, *by_layout({"m": 24, "k": 1300, "n": 30})),
         "square": (2, *by_layout({"m": 33, "k": 1300, "n": 130})),
     },
     "reduce_axis/panel": {"": (132, {"m": 1, "n": 300, "k": 5})},

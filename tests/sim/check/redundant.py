@@ -47,6 +47,8 @@ CLEAN_WITHOUT_BARRIER = {
         for i in (0, 4)
     },
     "gemm_vector_float64:88:1": _SINGLE,
+    "gemm_vector_stripe_float32:586:0": _OWN,  # of one column a lane
+    "gemm_vector_stripe_float64:586:0": _OWN,
     "scan_blelloch:12:0": _OWN,
     "scan_blelloch:21:8": _ONE,
     "scan_blelloch:28:16": _OWN,
