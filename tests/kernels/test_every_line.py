@@ -260,6 +260,7 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "gemm/vector": (multiply_a_column, multiply_at_an_odd_address, multiply_long_odd_rows),
     "reduce_axis/panel": (reduce_long_axes,),
     "reduce_axis/strip": (reduce_long_axes, find_no_numbers),
+    "reduce_axis/warp": (reduce_long_axes, find_no_numbers),
     "scan/single_pass": (lambda _: scan_sections(),),
 }
 

@@ -11,7 +11,7 @@
 extern "C" __global__ void __launch_bounds__(256)
 reduce_axis_thread(const T *x, R *out, long long m, long long n, long long k)
 {
-    constexpr int THREADS = 256;
+    constexpr int THREADS = 256, ROWS = 8;
 
     // Who am I: one element of out, and the column of x above it.
     const long long i = (long long)blockIdx.x * THREADS + threadIdx.x;
@@ -19,11 +19,21 @@ reduce_axis_thread(const T *x, R *out, long long m, long long n, long long k)
         return;
     const T *column = x + i / k * n * k + i % k;
 
-    // Read and compute, several reads under way at a time.
+    // Read and compute: ROWS elements at a time, whose own sum is made first, so it is nearer to the exact one.
     A mine = NEUTRAL;
-#pragma unroll 8
-    for (long long j = 0; j < n; ++j)
-        mine = TAKE(mine, column[j * k], j);
+    long long j = 0;
+#pragma unroll 1
+    for (; j + ROWS <= n; j += ROWS) {
+        A turn = NEUTRAL;
+        for (int r = 0; r < ROWS; ++r)
+            turn = TAKE(turn, column[(j + r) * k], j + r);
+        mine = OP(mine, turn);
+    }
+    A rest = NEUTRAL;
+    for (int r = 0; r < ROWS; ++r)
+        if (j + r < n)
+            rest = TAKE(rest, column[(j + r) * k], j + r);
+    mine = OP(mine, rest);
 
     // Write.
     out[i] = FINISH(mine, n);

@@ -61,9 +61,12 @@ static __device__ __forceinline__ void reduce_axis_warp_rows(const T *x, R *out,
         pack read[ROWS];
         for (int r = 0; r < ROWS; ++r)
             read[r] = *reinterpret_cast<const pack *>(row[r] + j * ITEMS * k);
-        for (int r = 0; r < ROWS; ++r)
+        for (int r = 0; r < ROWS; ++r) { // a pack's own sum is made first: so it is nearer to the exact one
+            A turn = NEUTRAL;
             for (int e = 0; e < ITEMS; ++e)
-                mine[r] = TAKE(mine[r], read[r].item[e], j * ITEMS + e);
+                turn = TAKE(turn, read[r].item[e], j * ITEMS + e);
+            mine[r] = OP(mine[r], turn);
+        }
     }
     for (int reach = lanes / 2; reach > 0; reach /= 2)
         for (int r = 0; r < ROWS; ++r)
@@ -98,17 +101,19 @@ static __device__ __forceinline__ void reduce_axis_warp_row(const T *x, R *out, 
     if (lane < head)
         mine = TAKE(mine, row[lane], lane);
 
-    // Read and compute: DEPTH packs at a time.
+    // Read and compute: DEPTH packs at a time, whose own sum is made first.
 #pragma unroll 1
     for (long long j = lane; j < packs; j += DEPTH * lanes) {
         pack read[DEPTH];
         for (int d = 0; d < DEPTH; ++d)
             if (j + d * lanes < packs)
                 read[d] = from[j + d * lanes];
+        A turn = NEUTRAL;
         for (int d = 0; d < DEPTH; ++d)
             if (j + d * lanes < packs)
                 for (int e = 0; e < ITEMS; ++e)
-                    mine = TAKE(mine, read[d].item[e], head + (j + d * lanes) * ITEMS + e);
+                    turn = TAKE(turn, read[d].item[e], head + (j + d * lanes) * ITEMS + e);
+        mine = OP(mine, turn);
     }
     if (lane < tail)
         mine = TAKE(mine, last, behind);
