@@ -315,18 +315,51 @@ def test_what_is_read_once_is_no_repeated_read():
     assert "repeated reads of memory" not in found.gains
 
 
+WALK = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry walk(.param .u64 zeros, .param .u64 out, .param .u32 n, .param .u32 step)
+{
+.reg .pred %p;
+.reg .b32 %r<4>;
+.reg .b64 %rd<6>;
+ld.param.u64 %rd1, [zeros]; ld.param.u64 %rd2, [out];
+ld.param.u32 %r1, [n]; ld.param.u32 %r2, [step];
+mov.u32 %r0, %tid.x; mul.wide.u32 %rd3, %r0, 4; add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3;
+cvt.u64.u32 %rd4, %r2;
+next:
+ld.global.u32 %r3, [%rd1]; cvt.u64.u32 %rd5, %r3;
+add.u64 %rd1, %rd1, %rd4; add.u64 %rd1, %rd1, %rd5;
+ld.global.u32 %r3, [%rd1]; cvt.u64.u32 %rd5, %r3;
+add.u64 %rd1, %rd1, %rd4; add.u64 %rd1, %rd1, %rd5;
+add.u32 %r1, %r1, -2; setp.ne.u32 %p, %r1, 0; @%p bra next;
+st.global.u32 [%rd2], %r3;
+ret;
+}
+"""
+
+
 def test_memory_hands_out_pairs_of_sectors():
-    # a thread that walks down rows of 32 bytes: half of its reads find what the others brought
-    narrow = smemkit.empty((1, 1_000_000, 8), "float32", backend="sim")
-    wide = smemkit.empty((1, 500_000, 16), "float32", backend="sim")
-    slow, fast = (
-        smemkit.predict(smemkit.reduce_axis, x, variant="thread", cache="cold")
-        for x in (wide, narrow)
+    # each read waits for the one before; of rows of 32 bytes every other comes along
+    x = smemkit.zeros((1 << 16,), "float32", backend="sim")
+    kernel = smemkit.RawKernel(WALK, "walk")
+    fast, slow = (
+        kernel.predict(
+            (1,), (step // 4,), (x, x, (1 << 18) // step, step), device="h200", cache="cold"
+        )
+        for step in (32, 64)
     )
     assert fast.limited_by == slow.limited_by == "latency"
-    # an H200 takes 996 clocks for 8 rows of 32 bytes: a read of memory, then one of the L2 cache
-    assert fast.time_ms / (1_000_000 / 8) * 1.98e6 == pytest.approx(996, rel=0.1)
-    assert slow.time_ms / (500_000 / 8) > 1.2 * fast.time_ms / (1_000_000 / 8)
+    assert slow.time_ms / (1 << 12) > 1.2 * fast.time_ms / (1 << 13)
+
+
+@pytest.mark.parametrize(("rows", "columns", "clocks"), [(1_000_000, 8, 757), (500_000, 16, 819)])
+def test_reads_side_by_side_wait_together(rows, columns, clocks):
+    """Eight rows are read at a time; the clocks are those of an H200."""
+    x = smemkit.empty((1, rows, columns), "float32", backend="sim")
+    found = smemkit.predict(smemkit.reduce_axis, x, variant="thread", cache="cold")
+    assert found.limited_by == "latency"
+    assert found.time_ms / (rows / 8) * 1.98e6 == pytest.approx(clocks, rel=0.1)
 
 
 def test_clearing_memory_costs_less_than_a_launch():

@@ -19,21 +19,26 @@ reduce_axis_thread(const T *x, R *out, long long m, long long n, long long k)
         return;
     const T *column = x + i / k * n * k + i % k;
 
-    // Read and compute: ROWS elements at a time, whose own sum is made first, so it is nearer to the exact one.
+    // Read and compute: ROWS elements at a time, whose own sum is made first, so it is nearer to the exact one; of what
+    // is left half as many, and so on.
     A mine = NEUTRAL;
     long long j = 0;
 #pragma unroll 1
-    for (; j + ROWS <= n; j += ROWS) {
+    for (; j + ROWS <= n; j += ROWS, column += ROWS * k) {
         A turn = NEUTRAL;
         for (int r = 0; r < ROWS; ++r)
-            turn = TAKE(turn, column[(j + r) * k], j + r);
+            turn = TAKE(turn, column[r * k], j + r);
         mine = OP(mine, turn);
     }
-    A rest = NEUTRAL;
-    for (int r = 0; r < ROWS; ++r)
-        if (j + r < n)
-            rest = TAKE(rest, column[(j + r) * k], j + r);
-    mine = OP(mine, rest);
+    for (int rows = ROWS / 2; rows > 0; rows /= 2)
+        if (n & rows) {
+            A turn = NEUTRAL;
+            for (int r = 0; r < rows; ++r)
+                turn = TAKE(turn, column[r * k], j + r);
+            mine = OP(mine, turn);
+            j += rows;
+            column += rows * k;
+        }
 
     // Write.
     out[i] = FINISH(mine, n);
