@@ -221,9 +221,9 @@ def count_in_uneven_bins(variant):
 
 
 def reduce_long_axes(variant):
-    """Several parts of one axis, and several equal elements."""
+    """Axes of several parts, or of a few elements; and several equal elements."""
     for shape, dtype in itertools.product(
-        ((1, 9001, 3), (2, 40_000, 1)), ("float32", "float64", "int32", "int64")
+        ((1, 9001, 3), (2, 40_000, 1), (2, 15, 3)), ("float32", "float64", "int32", "int64")
     ):
         x = integers(6, shape, dtype)
         for op in ("sum", "argmax", "argmin"):
@@ -260,6 +260,7 @@ MORE = {  # {kernel or family: functions}; those of a family take the variant
     "gemm/vector": (multiply_a_column, multiply_at_an_odd_address, multiply_long_odd_rows),
     "reduce_axis/panel": (reduce_long_axes,),
     "reduce_axis/strip": (reduce_long_axes, find_no_numbers),
+    "reduce_axis/thread": (reduce_long_axes, find_no_numbers),
     "reduce_axis/warp": (reduce_long_axes, find_no_numbers),
     "scan/single_pass": (lambda _: scan_sections(),),
 }
