@@ -148,6 +148,8 @@ void smk_block_start(smk_block *block, uint64_t number)
     block->index[2] = (uint32_t)(number / grid->x / grid->y);
     block->steps = 0;
     block->next_livelock_check = SMK_LIVELOCK_STEPS_FIRST;
+    block->clock_ahead = block->clock_stopped = 0;
+    block->clock_waits = false;
     block->most_steps = UINT64_MAX;
     block->bad_accesses = 0;
     block->cursor = run->options->reverse ? SMK_WARP_SIZE : 0;

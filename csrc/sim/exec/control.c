@@ -264,7 +264,7 @@ const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
     if (!breaks && warp->control->block->run->grid_barrier == 0 && waits_for_grid(function)) {
         return smk_warp_fail(warp, op, mask, SMK_TRAP,
                              "the kernel executed trap: grid.sync() needs a cooperative launch, as by "
-                             "RawKernel(..., enable_cooperative_groups=True)");
+                             "cudaLaunchCooperativeKernel or RawKernel(..., enable_cooperative_groups=True)");
     }
     return smk_warp_fail(warp, op, mask, SMK_TRAP, breaks ? "the kernel executed brkpt" : "the kernel executed trap");
 }
@@ -279,7 +279,9 @@ const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
     /* the block's count is current up to the start of this warp's turn; the warp's steps since then are added */
-    uint64_t now = control->block->steps + control->steps - control->turn_begin + (op->instruction - control->since);
+    const smk_block *block = control->block;
+    uint64_t steps = block->steps + control->steps - control->turn_begin + (op->instruction - control->since);
+    uint64_t now = block->clock_stopped != 0 ? block->clock_stopped : steps + block->clock_ahead;
     smk_special special = (smk_special)op->element;
     bool high = special == SMK_SPECIAL_CLOCK_HI || special == SMK_SPECIAL_GLOBALTIMER_HI;
     uint64_t value = high ? now >> 32 : now;

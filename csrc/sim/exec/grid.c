@@ -106,7 +106,11 @@ static smk_block_state check_livelock(worker_pool *pool, smk_block *block)
 {
     bool livelocked = false;
     block->next_livelock_check = 2 * block->steps;
-    smk_block_state state = smk_livelock_find(block, pool->run->options->alone && pool->grid_blocks == 1, &livelocked);
+    const bool alone = pool->run->options->alone && pool->grid_blocks == 1;
+    smk_block_state state = SMK_BLOCK_RUNNING;
+    for (unsigned turn = 0; turn == 0 || (livelocked && smk_livelock_pass_time(block, turn - 1)); turn++) {
+        state = smk_livelock_find(block, alone, &livelocked);
+    }
     if (livelocked) {
         smk_livelock_fail(block, 0);
         state = SMK_BLOCK_FAILED;
@@ -281,15 +285,13 @@ static bool admit(worker_pool *pool, smk_block **block)
     return true;
 }
 
-/* Tests all resident blocks for a livelock. Returns a failed block: the lowest one where no resident block can ever
- * end. NULL: all may go on. */
-static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, const bool *busy, unsigned slots)
+/* Do all resident blocks wait for ever? Returns the lowest of them, and NULL where one does not. *failed: one that
+ * failed in the test, and is returned. */
+static smk_block *find_waiting(worker_pool *pool, smk_block *const *resident, const bool *busy, unsigned slots,
+                               bool *failed)
 {
     smk_block *first = NULL;
-    uint64_t begun = atomic_load(&pool->next);
-    bool livelocked =
-        slots == pool->resident_max || begun >= pool->blocks; /* else the next block starts, and may end the
-                                                                       * wait */
+    bool livelocked = true;
     for (unsigned i = 0; i < slots && livelocked; i++) {
         if (!busy[i]) {
             continue;
@@ -298,12 +300,40 @@ static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, c
         smk_block_state state = smk_livelock_find(resident[i], pool->run->options->alone, &livelocked);
         atomic_fetch_add(&pool->steps, resident[i]->steps - before);
         if (state == SMK_BLOCK_FAILED) {
+            *failed = true;
             return resident[i];
         }
         first = first == NULL || resident[i]->number < first->number ? resident[i] : first;
     }
-    if (!livelocked || first == NULL) {
+    return livelocked ? first : NULL;
+}
+
+/* Puts the clocks of all resident blocks ahead that read them; false where none does. */
+static bool pass_time(smk_block *const *resident, const bool *busy, unsigned slots, unsigned turn)
+{
+    bool passed = false;
+    for (unsigned i = 0; i < slots; i++) {
+        passed |= busy[i] && smk_livelock_pass_time(resident[i], turn);
+    }
+    return passed;
+}
+
+/* Tests all resident blocks for a livelock. Returns a failed block: the lowest one where no resident block can ever
+ * end. NULL: all may go on. */
+static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, const bool *busy, unsigned slots)
+{
+    smk_block *first = NULL;
+    bool failed = false;
+    uint64_t begun = atomic_load(&pool->next);
+    if (slots != pool->resident_max && begun < pool->blocks) { /* the next block starts, and may end the wait */
         return NULL;
+    }
+    for (unsigned turn = 0; turn == 0 || (first != NULL && !failed && pass_time(resident, busy, slots, turn - 1));
+         turn++) {
+        first = find_waiting(pool, resident, busy, slots, &failed);
+    }
+    if (first == NULL || failed) {
+        return first;
     }
     if (begun < pool->blocks &&
         pool->resident_max < pool->resident_most) { /* they may wait for one that has not begun */

@@ -100,7 +100,9 @@ def test_without_the_barrier_there_is_a_race():
 
 def test_launches_that_are_not_cooperative_say_so():
     arrays = np.ones(32, np.uint32), np.zeros(32, np.uint32)
-    with pytest.raises(smemkit.TrapError, match="needs a cooperative launch.*enable_cooperative"):
+    with pytest.raises(
+        smemkit.TrapError, match="needs a cooperative launch.*LaunchCooperative.*enable_coop"
+    ):
         make(SUMS, "sim", False)(1, 32, (*arrays, np.uint32(1)))
 
 

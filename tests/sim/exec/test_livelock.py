@@ -239,6 +239,45 @@ done:
     assert caught.value.thread == (5, 0, 0) and "with 1 lanes in the loop" in str(caught.value)
 
 
+def backing_off(limit=None):
+    """A wait as of cuda::barrier, which sleeps longer and longer. At a limit it writes 7."""
+    leave = f"setp.gt.s64 %p2, %rd4, {limit};\n    @%p2 bra given_up;" if limit else ""
+    return build(
+        f"""
+    ld.param.u64 %rd1, [word];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u64 %rd2, %globaltimer;
+again:
+    mov.u64 %rd3, %globaltimer; {HERE}
+    sub.s64 %rd4, %rd3, %rd2;
+    {leave}
+    shr.s64 %rd5, %rd4, 2;
+    cvt.u32.u64 %r2, %rd5;
+    min.u32 %r2, %r2, 1000;
+    nanosleep.u32 %r2;
+    ld.acquire.gpu.global.u32 %r1, [%rd1];
+    setp.eq.s32 %p1, %r1, 0;
+    @%p1 bra again;
+    bra done;
+given_up:
+    mov.u32 %r1, 7;
+    st.global.u32 [%rd1+4], %r1;
+done:""",
+        ".param .u64 word",
+    )
+
+
+@pytest.mark.parametrize("how", ["call", "check", "profile"])
+@pytest.mark.parametrize(("grid", "block"), [(1, 64), (3, 1)])
+def test_a_wait_that_looks_at_the_clock(grid, block, how):
+    """No time limit ends it, so that it is a deadlock although a register changes at every turn."""
+    kernel = load(backing_off())
+    run = kernel if how == "call" else getattr(kernel, how)
+    with pytest.raises(smemkit.DeadlockError, match="read the same") as caught:
+        run(grid, block, (np.zeros(2, np.uint32),), max_steps=16 * FIRST)
+    assert caught.value.ptx_line in range(line_of(backing_off()), line_of(backing_off()) + 8)
+
+
 # What is no deadlock ------------------------------------------------------------------------------
 
 
@@ -297,6 +336,15 @@ again:
         flag = word()
         launch(text, flag, block=1, max_steps=SOON)
         assert flag[0] == 7
+
+
+@pytest.mark.parametrize("limit", [10 * FIRST, 1_000_000_000, 1 << 39])
+@pytest.mark.parametrize(("grid", "block"), [(1, 64), (3, 1)])
+def test_a_wait_with_a_time_limit(grid, block, limit):
+    """Where all wait, time passes at once: the limit ends the wait long before so many steps."""
+    words = np.zeros(2, np.uint32)
+    launch(backing_off(limit), words, grid=grid, block=block, max_steps=16 * FIRST)
+    assert words.tolist() == [0, 7]
 
 
 def test_a_clock_that_leaves_no_trace():
