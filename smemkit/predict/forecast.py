@@ -76,6 +76,7 @@ PLACES = {
     "l2 stores": ("global.store.sectors", "global.atomic.sectors"),
     "dram": ("global.load.sectors", "global.store.sectors", "async.sectors"),
     "atomics": ("global.atomic.requests",),
+    "constants": ("constant.load.addresses",),
     "tensor": ("matrix.instructions",),
     "latency": (
         "global.load.requests",

@@ -30,6 +30,7 @@ MEANINGS = {
     "uniform": "arithmetic of the warp as a whole",
     "shared": "wavefronts of shared memory",
     "l1": "wavefronts of the load/store unit: shared memory and the L1 cache",
+    "constants": "different words of constant memory that warps read at computed addresses",
     "l2": "bytes from the L2 cache",
     "l2 stores": "sectors that stores send to the L2 cache",
     "block starts": "starting blocks and their warps",
