@@ -111,7 +111,8 @@ static const double ROUNDED = 1.4;
 
 /* What a launch of lean or of float64 gains that begins while the one before it ends, in microseconds; and the parts of
  * a machine's multiprocessors, and of what has room on them, that its blocks fill at most or at least. Between them the
- * blocks of the two would lie unevenly: launches of one block for each multiprocessor become up to a third slower. */
+ * blocks of the two would lie unevenly: launches of lean of one block for each multiprocessor become up to a third
+ * slower; those of float64 gain all the same. */
 static const double EARLY_GAIN = 0.9, EARLY_FEW = 0.5, EARLY_FULL = 0.9;
 
 /* What a launch that adds takes longer behind tiles than alone: for float32, and for float64. */
@@ -259,7 +260,8 @@ bool smk_gemm_model_begins_early(const smk_request *request, const smk_gemm_tile
                           (double)smk_plan_divide_up(d[SMK_GEMM_N], tile->columns) * (double)parts.count *
                           (double)smk_plan_stack(request);
     const double count = count_multiprocessors(request), resident = (double)count_resident(request, tile, parts.part_k);
-    return tile->begins_early && (blocks <= EARLY_FEW * count || blocks >= EARLY_FULL * count * resident);
+    const bool is_even = blocks <= EARLY_FEW * count || blocks >= EARLY_FULL * count * resident;
+    return tile->begins_early && (is_even || tile->bytes == sizeof(double));
 }
 
 /* Whether neighbours of a row of both operands lie side by side. */

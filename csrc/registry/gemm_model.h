@@ -68,7 +68,7 @@ smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step);
 /* The same among the tiles of the part "raw" alone, which take operands as they are, or among all but those. */
 smk_gemm_choice smk_gemm_model_choose_kind(const smk_request *request, int64_t step, bool is_raw);
 
-/* Whether a launch of one step gains by that: where its blocks are few, or fill the machine. */
+/* Whether a launch of the tile gains by that: of float64 each, of others where its blocks are few, or fill the machine. */
 bool smk_gemm_model_begins_early(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts);
 
 /* Notes in the plan what was chosen, for a kernel that takes stacks and layouts. */

@@ -13,9 +13,12 @@ enum { THREADS = 256, THREADS_ACROSS = 512, GROUP_ROWS = 4, READ_BYTES = 16, VEC
  * fewer lanes; bytes of a matrix of which a lane reads 16 at once across k; the least length of a part along and across
  * k, and of one with several vectors, and the blocks of a multiprocessor below which k is cut. */
 enum { LANES_LEAST = 16, LANES_MANY = 64, MANY_THREADS = 1024, LANE_READS = 4, LANE_LEAST = 16 };
-enum { WIDE_BYTES = 1 << 23, PART_ALONG = 1024, PART_ACROSS = 128, PART_STAGED = 128, PARTS_MOST = 64 };
+enum { WIDE_BYTES = 1 << 20, PART_ALONG = 1024, PART_ACROSS = 128, PART_STAGED = 128, PARTS_MOST = 64 };
 enum { BLOCKS_ALONG = 2, BLOCKS_ACROSS = 2, BLOCKS_STAGED = 4 };
-enum { CUT_ACROSS = 1280 }; /* a shorter k is not cut */
+
+/* And across k: a shorter k is not cut, nor that of a large matrix with a stripe for every FEW_STRIPES multiprocessors;
+ * the lanes of a stripe where k is cut. */
+enum { CUT_ACROSS = 1280, FEW_STRIPES = 3, LANES_CUT = 16 };
 
 /* By trial too: bytes of a row that is read by the kernel that reads rows wherever they begin, though others can read it;
  * the lanes of a row there at least; the threads of a multiprocessor beyond which a row has half as many. */
@@ -213,21 +216,30 @@ static bool is_packed(const vector_shape *shape, int64_t pack)
     return shape->is_aligned && shape->w_row == 1 && (shape->rows | shape->w_i | shape->w_stack) % pack == 0;
 }
 
-/* One vector: a block takes a stripe of columns, 16 bytes of them a lane where the matrix is large. */
+/* One vector: a block takes a stripe of columns. Of a large matrix a lane reads 16 bytes; the stripes are as narrow as
+ * leaves no more of them than run at once, since a k in one part needs no sums of parts. */
 static division divide_stripes(const smk_request *request, const vector_shape *shape)
 {
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes, count = count_multiprocessors(request);
-    const bool is_large = measure_matrix(request, shape) >= WIDE_BYTES, is_whole = is_packed(shape, pack);
-    const bool is_slant = is_large && !is_whole && shape->w_row == 1 && shape->w_i == shape->rows;
-    const bool is_wide = is_large && is_whole;
-    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS, .lanes = SMK_WARP_SIZE};
-    made.part = is_wide ? name_vectors(false, 1) : is_slant ? "slant" : "stripe";
-    made.row_blocks =
-        smk_plan_divide_up(shape->rows, (made.lanes - (is_slant ? 1 : 0)) * (is_wide || is_slant ? pack : 1));
-    cut(request, shape, &made, shape->k < CUT_ACROSS ? 0 : BLOCKS_ACROSS, PART_ACROSS);
+    const bool is_whole = is_packed(shape, pack),
+               is_gapless = shape->w_row == 1 && shape->w_i == shape->rows && shape->rows >= pack;
+    const bool is_wide = measure_matrix(request, shape) >= WIDE_BYTES && (is_whole || is_gapless);
+    const int64_t columns = is_wide ? pack : 1, lost = is_wide && !is_whole ? columns : 0;
+    division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS};
+    made.part = !is_wide ? "stripe" : is_whole ? name_vectors(false, 1) : "slant";
+    made.lanes = SMK_WARP_SIZE / columns;
+    made.row_blocks = smk_plan_divide_up(shape->rows, made.lanes * columns - lost);
+    const bool is_few = count_blocks(shape, &made) < count / FEW_STRIPES;
+    const int64_t each = shape->k < CUT_ACROSS ? 0 : !is_wide ? BLOCKS_ACROSS : is_few ? 1 : 0;
+    while (made.lanes < SMK_WARP_SIZE &&
+           (each > 0 ? made.lanes < LANES_CUT : count_blocks(shape, &made) > BLOCKS_ACROSS * count)) {
+        made.lanes *= 2;
+        made.row_blocks = smk_plan_divide_up(shape->rows, made.lanes * columns - lost);
+    }
+    cut(request, shape, &made, each, PART_ACROSS);
     const double blocks = (double)count_blocks(shape, &made) * (double)made.parts.count;
     const double rounds = ceil(blocks / (double)count), use = blocks / (double)count / rounds;
-    const double batches = ceil((double)made.parts.part_k * SMK_WARP_SIZE / (THREADS_ACROSS * BATCH));
+    const double batches = ceil((double)made.parts.part_k * (double)made.lanes / (THREADS_ACROSS * BATCH));
     const double reads = read_matrix(request, shape) / (measure_matrix(request, shape) > SMK_GEMM_CACHED ? use : 1.0) *
                          (double)made.passes;
     const double waits = batches * TURN_ACROSS * ceil(rounds / BLOCKS_ACROSS) * slow_down(request);

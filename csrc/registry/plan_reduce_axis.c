@@ -126,7 +126,7 @@ static double judge_warp(const smk_request *request, const axis_shape *shape, bo
     }
     const bool exchanges = finds_index(request); /* more words for each element */
     const double short_form = is_packed && !exchanges ? 1.0 : 0.9;
-    const double long_form = shape->items == 2 && !exchanges ? 0.98 : 1.06;
+    const double long_form = exchanges ? 1.06 : 0.98;
     const double form = row_bytes <= CACHED_BYTES              ? short_form
                         : row_bytes > STRIP_BYTES && is_packed ? long_form
                         : is_packed                            ? 1.0

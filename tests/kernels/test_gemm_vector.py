@@ -62,3 +62,33 @@ def test_a_pack_is_read_once(dtype, rng):
         for first in (0, 1)
     ]
     assert counted[1] < 1.05 * counted[0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_across_that_begin_anywhere(dtype, machine, rng):
+    """Of a matrix without gaps; before and behind it there is NaN, in whole packs too."""
+    for k, n, first in [(523, 517, 0), (600, 601, 1), (300, 999, 2), (90_011, 3, 3), (3001, 93, 1)]:
+        room = np.full(k * n + 8, np.nan, dtype)
+        b = room[first : first + k * n] = shapes.normal(rng, k * n, dtype)
+        a, b = shapes.normal(rng, (1, k), dtype), b.reshape(k, n)
+        matrix = smemkit.asarray(room, backend=machine)[first : first + k * n].reshape(k, n)
+        vector = smemkit.asarray(a, backend=machine)
+        check(a, b, smemkit.asnumpy(smemkit.gemm(vector, matrix, variant="vector")))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_which_columns_have_stripes(dtype, rng, monkeypatch):
+    """16 bytes a lane of a large matrix; no parts of k where stripes are many, nor gaps in rows."""
+    monkeypatch.setenv("SMEMKIT_SM_COUNT", "132")
+    vector = smemkit.asarray(shapes.normal(rng, (1, 700), dtype), backend="sim")
+    room = smemkit.asarray(np.zeros((700, 1008), dtype), backend="sim")
+    short = smemkit.asarray(np.zeros((700, 1001), dtype), backend="sim")
+
+    def find(matrix):
+        plan = smemkit.explain_choice(smemkit.gemm, vector, matrix)["vector"]
+        return plan.launches[0][0].removeprefix("gemm_vector_"), plan.parts
+
+    assert find(room) == (f"across_{dtype}", 1)
+    assert find(short) == (f"slant_{dtype}", 1)
+    assert find(room[:, 1:]) == (f"stripe_{dtype}", 1)
+    assert find(short[:, :60]) == (f"stripe_{dtype}", 1)

@@ -289,40 +289,40 @@ template <int R> static __device__ __forceinline__ void gemm_vector_along(const 
     gemm_vector_finish(g, first_row, block_rows, R);
 }
 
-// Adds to the sums of V neighbours: `count` rows that lie `step` apart, of which a warp reads UNROLL at once.
-template <int V, int UNROLL>
+// Adds to the sums of V neighbours: `count` rows that lie `step` apart. A lane has READS reads on their way, also where
+// fewer are left.
+template <int V>
 static __device__ __forceinline__ void gemm_vector_walk_down(const T *__restrict__ at, const T *__restrict__ with,
                                                              long long step, long long x_step, int count, T *sum)
 {
-#pragma unroll 1
-    for (; count >= UNROLL; count -= UNROLL) {
-        gemm_vector_pack<V> read[UNROLL];
-        T x[UNROLL];
+    constexpr int READS = 8;
+    const auto add = [&](int rows) {
+        gemm_vector_pack<V> read[READS];
+        T x[READS];
 #pragma unroll
-        for (int q = 0; q < UNROLL; ++q) {
-            read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(at + q * step);
-            x[q] = with[q * x_step];
+        for (int q = 0; q < READS; ++q) {
+            read[q] = {};
+            x[q] = 0;
+            if (q < rows) {
+                read[q] = *reinterpret_cast<const gemm_vector_pack<V> *>(at + q * step);
+                x[q] = with[q * x_step];
+            }
         }
-        at += UNROLL * step;
-        with += UNROLL * x_step;
 #pragma unroll
-        for (int e = 0; e < UNROLL * V; ++e)
+        for (int e = 0; e < READS * V; ++e)
             sum[e % V] += read[e / V].at[e % V] * x[e / V];
-    }
-#pragma unroll 4
-    for (; count > 0; --count) {
-        const auto read = *reinterpret_cast<const gemm_vector_pack<V> *>(at);
-        for (int e = 0; e < V; ++e)
-            sum[e] += read.at[e] * *with;
-        at += step;
-        with += x_step;
-    }
+    };
+#pragma unroll 1
+    for (; count >= READS; count -= READS, at += READS * step, with += READS * x_step)
+        add(READS);
+    if (count > 0)
+        add(count);
 }
 
 // Rows that lie across k, and one vector: a block makes a stripe of columns. Groups of `lanes` lanes, each with V
 // neighbours, take turns with its rows. With SLANT these have nothing between them, and begin anywhere: those of a
 // group begin equally far behind a multiple of 16 bytes, and the stripe is narrower by one lane's.
-template <int V, int UNROLL, bool SLANT>
+template <int V, bool SLANT>
 static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_call &g, int lanes)
 {
     constexpr int THREADS = 512;
@@ -351,8 +351,8 @@ static __device__ __forceinline__ void gemm_vector_stripe_one(const gemm_vector_
     }
     if (SLANT && count > 0 && row + V > g.rows && i + (count - 1ll) * groups == g.k - 1)
         add_inside(g.k - 1);
-    gemm_vector_walk_down<V, UNROLL>(g.w + i * g.w_i + row * g.w_row, g.x + i * g.x_i, groups * g.w_i, groups * g.x_i,
-                                     count, sum);
+    gemm_vector_walk_down<V>(g.w + i * g.w_i + row * g.w_row, g.x + i * g.x_i, groups * g.w_i, groups * g.x_i, count,
+                             sum);
     for (int e = 0; e < V; ++e)
         if (!SLANT || lane * V + e >= shift)
             of_group[group * wide + lane * V + e - shift] = sum[e];
@@ -553,37 +553,37 @@ gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restr
                                             part_k, parts, w_stack, x_stack));
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
 gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    gemm_vector_stripe_one<gemm_vector_call::V, 4, false>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors,
+    gemm_vector_stripe_one<gemm_vector_call::V, false>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors,
                                                                              w_row, w_i, x_i, x_r, c_row, c_r, part_k,
                                                                              unsigned(parts), w_stack,
                                                                              x_stack), int(lanes));
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
 gemm_vector_slant(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                   long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                   long long x_r, long long c_row, long long c_r, long long part_k, long long parts, long long lanes,
                   long long w_stack, long long x_stack)
 {
-    gemm_vector_stripe_one<gemm_vector_call::V, 8, true>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors,
+    gemm_vector_stripe_one<gemm_vector_call::V, true>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors,
                                                                             w_row, w_i, x_i, x_r, c_row, c_r, part_k,
                                                                             unsigned(parts), w_stack,
                                                                             x_stack), int(lanes));
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
 gemm_vector_stripe(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ c, unsigned *tickets, T *sums,
                    long long rows, long long k, long long vectors, long long w_row, long long w_i, long long x_i,
                    long long x_r, long long c_row, long long c_r, long long part_k, long long parts,
                    long long lanes, long long w_stack, long long x_stack)
 {
-    gemm_vector_stripe_one<1, 8, false>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i,
+    gemm_vector_stripe_one<1, false>(gemm_vector_begin(w, x, c, tickets, sums, rows, k, vectors, w_row, w_i, x_i,
                                                            x_r, c_row, c_r, part_k, unsigned(parts), w_stack,
                                                            x_stack), int(lanes));
 }

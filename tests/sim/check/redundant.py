@@ -212,8 +212,8 @@ SPARE_GUARDS = {
         "gemm_vector_finish(g, first_row, groups, 1);": _NOTHING,
         **{f"gemm_vector_along<{R}>{_BEGIN}": "all lanes hold the sum" for R in (4, 8)},
         f"gemm_vector_narrow_one{_BEGIN}": "each read of a turn has its own",
-        "gemm_vector_walk_down<V, UNROLL>(g.w + i * g.w_i + row * g.w_row, g.x + i * g.x_i, "
-        "groups * g.w_i, groups * g.x_i,": "nobody adds what lanes past the edge read",
+        "gemm_vector_walk_down<V>(g.w + i * g.w_i + row * g.w_row, g.x + i * g.x_i, "
+        "groups * g.w_i, groups * g.x_i, count,": "nobody adds what lanes past the edge read",
         "if (SLANT && count > 0 && row + V > g.rows && i + (count - 1ll) * groups == g.k - 1)": (
             "elements can be read alone anywhere"
         ),
