@@ -182,3 +182,8 @@ int smk_runtime_card_capability(void)
     const smk_limits *limits = smk_runtime_card_get()->limits;
     return 10 * limits->major + limits->minor;
 }
+
+int smk_runtime_card_persisting_bytes(void)
+{
+    return smk_runtime_card_capability() >= 80 ? smk_runtime_card_get()->l2_kib * 1024 / 8 * 5 : 0;
+}

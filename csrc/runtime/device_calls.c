@@ -254,7 +254,21 @@ SMK_EXPORT smk_cuda cudaDeviceReset(void)
     return SMK_CUDA_Success;
 }
 
+enum { PERSISTING = 6, PERSISTING_PARTS = 16 };
+
 static size_t limit[LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0};
+
+/* What is set aside of the L2 cache: whole sixteenths of it. False: it is more than may be. */
+static bool round_persisting(size_t *value)
+{
+    const size_t most = (size_t)smk_runtime_card_persisting_bytes();
+    const size_t part = (size_t)smk_runtime_card_get()->l2_kib * 1024 / PERSISTING_PARTS;
+    if (*value > most) {
+        return false;
+    }
+    *value = (*value + part - 1) / part * part;
+    return true;
+}
 
 SMK_EXPORT smk_cuda cudaDeviceGetLimit(size_t *value, int number)
 {
@@ -267,7 +281,7 @@ SMK_EXPORT smk_cuda cudaDeviceGetLimit(size_t *value, int number)
 
 SMK_EXPORT smk_cuda cudaDeviceSetLimit(int number, size_t value)
 {
-    if (number < 0 || number >= LIMITS) {
+    if (number < 0 || number >= LIMITS || (number == PERSISTING && !round_persisting(&value))) {
         return smk_outcome_return(SMK_CUDA_ErrorInvalidValue);
     }
     limit[number] = value;

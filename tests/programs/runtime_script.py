@@ -371,6 +371,19 @@ def check_handles():
     call("cudaIpcGetMemHandle", byref(handle), pooled, code=INVALID_VALUE)
 
 
+def check_persisting_cache():
+    """Five eighths of the L2 cache may be set aside, in sixteenths of it, as on an H200."""
+    most, window, kept = c_int(), c_int(), c_size_t()
+    call("cudaDeviceGetAttribute", byref(most), 108, 0)
+    call("cudaDeviceGetAttribute", byref(window), 109, 0)
+    assert (most.value, window.value) == (39321600, 134217728)
+    for wanted, got in ((39321600, 39321600), (1, 3932160), (0, 0)):
+        call("cudaDeviceSetLimit", 6, c_size_t(wanted))
+        call("cudaDeviceGetLimit", byref(kept), 6)
+        assert kept.value == got
+    call("cudaDeviceSetLimit", 6, c_size_t(most.value + 1), code=INVALID_VALUE)
+
+
 LOG_BYTES = 25600
 
 
@@ -423,5 +436,6 @@ if __name__ == "__main__":
     check_streams()
     check_captures()
     check_handles()
+    check_persisting_cache()
     check_logs()
     print("right")

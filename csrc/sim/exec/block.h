@@ -51,13 +51,13 @@ typedef struct smk_block {
     uint32_t live;                /* warps that have not ended */
     uint32_t cursor;              /* the warp whose turn it is */
     uint64_t next_livelock_check; /* steps at which to test for a livelock (livelock.h) */
-    uint64_t clock_ahead;         /* by which clocks are ahead of the steps (smk_livelock_pass_time) */
-    uint64_t clock_stopped;       /* what clocks say while a test for a livelock runs; 0: they go on */
-    bool clock_waits;             /* a wait that the last test has seen reads a clock */
-    uint64_t most_steps;          /* steps at which the block is stopped; UINT64_MAX: never */
-    uint64_t bad_accesses;        /* invalid accesses that were left out and led to that limit */
-    bool apart;                   /* a path of one of its warps has stepped aside (independent.h) */
-    bool pause;                   /* a handler took long: let the host check the time, then go on with the same warp */
+    uint64_t clock_ahead;   /* by which clocks are ahead of the steps (smk_livelock_pass_time, smk_control_clock) */
+    uint64_t clock_stopped; /* what clocks say while a test for a livelock runs; 0: they go on */
+    bool clock_waits;       /* a wait that the last test has seen reads a clock */
+    uint64_t most_steps;    /* steps at which the block is stopped; UINT64_MAX: never */
+    uint64_t bad_accesses;  /* invalid accesses that were left out and led to that limit */
+    bool apart;             /* a path of one of its warps has stepped aside (independent.h) */
+    bool pause;             /* a handler took long: let the host check the time, then go on with the same warp */
     smk_warp warp[SMK_SIM_BLOCK_THREADS_MAX / SMK_WARP_SIZE];
     smk_warp_control *control; /* of each warp */
     unsigned char *registers;

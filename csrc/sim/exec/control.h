@@ -21,8 +21,9 @@ const smk_operation *smk_control_end(smk_warp *warp, const smk_operation *op);  
 const smk_operation *smk_control_reconverge(smk_warp *warp, const smk_operation *op); /* at a reconvergence point */
 const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op);
 
-/* Special registers that change while a warp runs: clocks (`d` row, `element` the smk_special); and an address in the
- * present local frame (`d` row of `count` bits, u.immediate the offset). */
+/* Special registers that change while a warp runs: clocks (`d` row, `element` the smk_special, `slot` the loop in which
+ * a thread lets time pass, as smk_timed_wait_find gives it); and an address in the present local frame (`d` row of `count`
+ * bits, u.immediate the offset). */
 const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operation *op);
 

@@ -225,6 +225,7 @@ void smk_warp_start(smk_warp *warp, const smk_code *code)
     control->live = control->lanes;
     control->since = 0;
     control->steps = 0;
+    control->wait_loop = UINT64_MAX;
     control->depth = 0;
     control->base = 0;
     smk_park_clear(control);

@@ -95,6 +95,9 @@ typedef struct smk_warp_control {
     uint64_t steps;
     uint64_t slice_end; /* steps at which a path looks up */
     uint64_t turn_begin, turn_end;
+    uint64_t wait_loop; /* in which the warp let time pass last (control.c); UINT64_MAX: in none */
+    uint64_t wait_begin,
+        wait_steps; /* the time at which that began, and the warp's steps when it read the clock last */
 
     /* independent thread scheduling (independent.h) */
     uint64_t watch_at;    /* steps at which the running path is watched next */

@@ -9,6 +9,7 @@
 #include "sim/lower/cover_points.h"
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
+#include "sim/lower/timed_wait.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -184,6 +185,7 @@ static uint32_t special_row(smk_lowering *lowering, smk_special special)
     }
     op->d = smk_lower_scratch(lowering, smk_module_special_bits(special));
     op->element = special;
+    op->slot = smk_timed_wait_find(lowering->function, lowering->instruction_index);
     return op->d;
 }
 

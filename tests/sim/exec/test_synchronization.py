@@ -140,6 +140,38 @@ TURN:
     assert passed == 2 + 3 * 200_000
 
 
+WAIT = """
+    mov.u64 %rd4, %clock64;
+    mov.u64 %rd6, 0;
+TURN:
+    mov.u64 %rd5, %clock64;
+    sub.u64 %rd5, %rd5, %rd4;
+    add.u64 %rd6, %rd6, 1;WORK
+    setp.lt.u64 %p1, %rd5, CLOCKS;
+    @%p1 bra TURN;
+    cvt.u32.u64 %r2, %rd5;
+    setp.eq.u32 %p1, %r1, 0;
+    @!%p1 cvt.u32.u64 %r2, %rd6;
+    st.global.u32 [%rd3], %r2;"""
+
+
+@pytest.mark.parametrize(
+    ("clocks", "threads"), [(10, 32), (1000, 32), (2 * 10**9, 32), (10**6, 128)]
+)
+def test_a_wait_for_the_clock_ends_soon(clocks, threads):
+    """After few turns, and no more than a quarter too late."""
+    passed, turns = run(WAIT.replace("WORK", "").replace("CLOCKS", str(clocks)), threads)[:2]
+    assert clocks <= passed <= 1.25 * clocks + 6 * threads
+    assert turns < 100 and (clocks < 100 or turns > 10)
+
+
+def test_work_beside_the_clock_takes_its_time():
+    """What a loop loads may be what others write, as where it waits for them for some time only."""
+    body = WAIT.replace("WORK", "ld.volatile.global.u32 %r3, [%rd1];").replace("CLOCKS", "60000")
+    passed, turns = run(body)[:2]
+    assert turns == 10_001 and 60_000 <= passed < 60_020
+
+
 # Warps -------------------------------------------------------------------------------------------
 
 
