@@ -131,8 +131,9 @@ for name, report in reports.items():
     print(f"{name:18}" + "".join(f"{report.counters[c]:15,}" for c in columns.values()))
 
 # %% [markdown]
-# (`async` and the kernels below it copy from global to shared memory by `cp.async`, an instruction
-# that needs no register on the way. Those sectors are counted apart, as `async.sectors`.)
+# (`async` and some of the kernels below it copy from global to shared memory by `cp.async`, an
+# instruction that needs no register on the way. Those sectors are counted apart, as
+# `async.sectors`: where the first column is 0, all of them.)
 #
 # In one cycle a multiprocessor of an H200 serves one wavefront of shared memory, and it could
 # begin four warp-wide multiply-adds (it has 128 units for 32-bit floats). So a kernel that needs w

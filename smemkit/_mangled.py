@@ -149,6 +149,10 @@ class _Reader:
 @functools.lru_cache(maxsize=256)
 def demangle(name: str) -> str:
     """The name of a function with its template arguments; `name` itself where it is not mangled."""
+    own_file = re.match(r"__nv_static_(\d{1,4})_", name)  # a static function of nvcc -rdc=true
+    if own_file:
+        rest = name[own_file.end() + int(own_file[1]) :]
+        name = rest[1:] if re.match("_.", rest) else name
     if not name.startswith("_Z") or name.startswith("_ZZ"):
         return name
     reader = _Reader(name)

@@ -5,6 +5,7 @@
 
 #include "runtime/outcome.h"
 
+#include "base/source_name.h"
 #include "runtime/log.h"
 
 #include <ctype.h>
@@ -34,8 +35,9 @@ static const struct {
 /* Of the C++ library of the program, as the ABI of C++ declares it. */
 typedef char *demangle(const char *name, char *buffer, size_t *size, int *status);
 
-static void name_kernel(const char *name, char *text, size_t size)
+static void name_kernel(const char *entry, char *text, size_t size)
 {
+    const char *name = smk_source_name_strip((smk_text){entry, strlen(entry)}).start; /* it goes on to the end */
     void *found = dlsym(RTLD_DEFAULT, "__cxa_demangle");
     demangle *run = NULL;
     char *plain = NULL;

@@ -433,7 +433,8 @@ def write_text(report: dict[str, Any]) -> list[str]:
     if report["kernels"]:
         lines += write_kernels(report["kernels"])
     elif report["mode"] == "profile":
-        lines.append("smemkit run: no kernel was launched")
+        none = "ran to its end, so nothing was counted" if report["failures"] else "was launched"
+        lines.append(f"smemkit run: no kernel {none}")
     if report["unprinted"]:
         lines.append(
             "smemkit run: the program ended before it synchronized with its last kernel, so what "

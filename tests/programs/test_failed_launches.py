@@ -8,6 +8,8 @@ import sys
 import pytest
 from support.paths import ROOT, TESTS
 
+from smemkit.cli.run import write_text
+
 SCRIPT = TESTS / "programs" / "failing_script.py"
 # Kernel, threads: what becomes of the launch, its code, words of the message.
 CASES = {
@@ -51,6 +53,15 @@ def test_a_launch_that_is_not_checked_to_its_end(tmp_path, kernel, threads):
     assert f"a launch of {kernel} {'failed' if failed else 'was refused'}: " in text
     assert ("1 launch behind a kernel that failed did not run" in text) == failed
     assert (f"PTX:{failure['ptx_line']}" in text) == failed
+
+
+def test_a_profile_of_a_launch_that_does_not_end(tmp_path):
+    facts, text = run(tmp_path, "hang", 32, mode="--profile", status=0)
+    assert [kernel["name"] for kernel in facts["kernels"]] == ["plain"] and "hang: " in text
+    (line,) = write_text(facts | {"kernels": []})
+    assert line == "smemkit run: no kernel ran to its end, so nothing was counted"
+    (line,) = write_text(facts | {"kernels": [], "failures": []})
+    assert line == "smemkit run: no kernel was launched"
 
 
 def test_a_run_without_a_check_tells_errors_of_launches(tmp_path):

@@ -158,6 +158,9 @@ def test_expressions_are_for_cuda_c(module):
         ("_Z9short", "_Z9short"),
         ("_Z", "_Z"),
         ("_ZZ1kvE4tile", "_ZZ1kvE4tile"),
+        ("__nv_static_22__2a5bb683_5_b1_cu_main__Z4statPi", "stat"),
+        ("__nv_static_99__2a5bb683", "__nv_static_99__2a5bb683"),
+        ("__nv_static_9__2a5bb683", "__nv_static_9__2a5bb683"),
         ("_Z1kI" + "P" * 5000 + "fEvv", "_Z1kI" + "P" * 5000 + "fEvv"),
     ],
 )

@@ -199,14 +199,14 @@ static bool writes(const smk_finding_side *side)
     return side->kind == SMK_ACCESS_STORE || side->kind == SMK_ACCESS_COPY;
 }
 
-/* Do the instructions between two numbers have one like another: with its opcode and on its line? */
+/* Do the instructions between two numbers have one like another: with its opcode and space, and on its line? */
 static bool has_alike(const context *c, uint32_t first, uint32_t last, const smk_instruction *wanted)
 {
     const smk_function *function = function_of(c);
     for (uint32_t i = first; i < last && i < function->instruction_count && wanted->source_line != 0; i++) {
         const smk_instruction *other = &function->instructions[i];
-        if (other->opcode == wanted->opcode && other->source_line == wanted->source_line &&
-            other->source_file == wanted->source_file) {
+        if (other->opcode == wanted->opcode && other->space == wanted->space &&
+            other->source_line == wanted->source_line && other->source_file == wanted->source_file) {
             return true;
         }
     }

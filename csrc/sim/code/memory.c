@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "base/pages.h"
 #include "base/quota.h"
+#include "base/source_name.h"
 #include "sim/code/memory_table.h"
 
 #include <inttypes.h>
@@ -377,8 +378,9 @@ static smk_status allocate(smk_memory *memory, const smk_memory_variable *wanted
     made->shared = wanted->managed;
     made->sparse = wanted->sparse && bytes >= SMK_PAGES_BYTES_MIN;
     made->initialized = wanted->managed || name.length > 0; /* they begin as zeros */
-    memcpy(made->name, name.length > 0 ? name.start : "",
-           name.length < SMK_MEMORY_NAME_BYTES ? name.length : SMK_MEMORY_NAME_BYTES - 1);
+    if (name.length > 0) {
+        smk_source_name_write(name, made->name, sizeof made->name);
+    }
     if (!wanted->managed) {
         allocate_host(made, name.length > 0);
     }

@@ -202,3 +202,33 @@ def test_the_workspace_has_a_name(offset, said):
         elif first.kind == "out_of_bounds":
             with pytest.raises(core.OutOfBoundsError, match=re.escape(said)):
                 core.reduce(x, variant="sequential", backend="sim")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("buf", "buf"),
+        ("_ZN3foo3bufE", "foo::buf"),
+        ("_ZL3buf", "_ZL3buf"),
+        ("_ZN3foo3bufIiE1xE", "_ZN3foo3bufIiE1xE"),
+        ("_ZN3foo99bufE", "_ZN3foo99bufE"),
+        (
+            "_ZN31_INTERNAL_2a5bb683_5_b1_cu_main33_GLOBAL__N__2a5bb683_5_b1_cu_main6hiddenE",
+            "(anonymous namespace)::hidden",
+        ),
+        ("__nv_static_22__2a5bb683_5_b1_cu_main_buf", "buf"),
+        ("__nv_static_22__2a5bb683_5_b1_cu_main__ZN3foo3bufE", "foo::buf"),
+        ("__nv_static_99__2a5bb683", "__nv_static_99__2a5bb683"),
+        ("_ZN" + "9namespace" * 9 + "1xE", ("_ZN" + "9namespace" * 9)[:63]),
+    ],
+)
+def test_variables_have_the_names_of_the_source(name, said):
+    """A name without namespaces is no mangled one; those of one file carry what nvcc adds."""
+    kernel = store(
+        f"mov.u64 %rd1, {name};",
+        "st.global.u32 [%rd1+16], %r1;",
+        f".global .align 4 .b8 {name}[16];\n",
+    )
+    message, finding = catch(kernel)
+    assert f"of the variable {said} (16 bytes" in message
+    assert f"of the variable {said} (16 bytes" in finding.message
