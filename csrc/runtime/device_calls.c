@@ -113,6 +113,8 @@ static void fill_machine(smk_cuda_properties *facts)
     facts->async_engines = attribute(ATTRIBUTE_async_engines);
     facts->bus_bits = attribute(ATTRIBUTE_bus_bits);
     facts->l2_bytes = attribute(ATTRIBUTE_l2_bytes);
+    facts->persisting_l2 = attribute(ATTRIBUTE_persisting_l2);
+    facts->access_window = attribute(ATTRIBUTE_access_window);
     facts->stream_priorities = facts->global_l1 = facts->local_l1 = facts->managed_memory = 1;
     facts->concurrent_managed_access = attribute(ATTRIBUTE_concurrent_managed_access);
     facts->preemption = facts->cooperative_launch = facts->registers_host_memory = facts->memory_pools = 1;

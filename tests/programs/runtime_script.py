@@ -377,6 +377,9 @@ def check_persisting_cache():
     call("cudaDeviceGetAttribute", byref(most), 108, 0)
     call("cudaDeviceGetAttribute", byref(window), 109, 0)
     assert (most.value, window.value) == (39321600, 134217728)
+    properties = (c_int * 512)()
+    call("cudaGetDeviceProperties", properties, 0)
+    assert most.value in list(properties) and window.value in list(properties)
     for wanted, got in ((39321600, 39321600), (1, 3932160), (0, 0)):
         call("cudaDeviceSetLimit", 6, c_size_t(wanted))
         call("cudaDeviceGetLimit", byref(kept), 6)
