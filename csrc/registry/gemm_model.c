@@ -67,12 +67,31 @@ static const smk_gemm_tile tiles[] = {
 #define SMK_GEMM_SHORT_TILE(part, rows, columns, threads, resident, start, alone, busy, end)                           \
     {"fma", part, 4,   threads, rows, columns,        SHORT_STEP,   0,     resident, start, alone, busy, end, 0.0,     \
      0.0,   0.0,  1.0, 0.0,     0.0,  SMK_GEMM_SHORT, WRITTEN_ONCE, false, false},
-#define SMK_GEMM_ONCE_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end,       \
-                           odd_a, odd_b, writes, odd_writes)                                                           \
-    {"direct",     part,     4,     threads, rows, columns,      depth,                                                \
-     shared_bytes, resident, start, alone,   busy, end,          odd_a,                                                \
-     odd_b,        0.0,      1.0,   0.0,     0.0,  SMK_GEMM_ANY, {writes, odd_writes},                                 \
-     false,        false},
+#define SMK_GEMM_ONCE_TILE(part, rows, columns, depth, threads, shared_bytes, resident, kind, start, alone, busy, end, \
+                           writes, odd_writes)                                                                         \
+    {"direct",                                                                                                         \
+     part,                                                                                                             \
+     4,                                                                                                                \
+     threads,                                                                                                          \
+     rows,                                                                                                             \
+     columns,                                                                                                          \
+     depth,                                                                                                            \
+     shared_bytes,                                                                                                     \
+     resident,                                                                                                         \
+     start,                                                                                                            \
+     alone,                                                                                                            \
+     busy,                                                                                                             \
+     end,                                                                                                              \
+     0.0,                                                                                                              \
+     0.0,                                                                                                              \
+     0.0,                                                                                                              \
+     1.0,                                                                                                              \
+     0.0,                                                                                                              \
+     0.0,                                                                                                              \
+     SMK_GEMM_##kind,                                                                                                  \
+     {writes, odd_writes},                                                                                             \
+     false,                                                                                                            \
+     false},
 #define SMK_GEMM_UNSTAGED_TILE(part, rows, columns, depth, threads, resident, start, alone, busy, end, writes,         \
                                odd_writes)                                                                             \
     {"unstaged", part,     8,     threads, rows, columns,      depth,                                                  \
@@ -279,6 +298,14 @@ static bool is_wide(const smk_request *request)
            smk_plan_layout(request, SMK_GEMM_B).is_aligned != 0;
 }
 
+/* Whether rows of both operands are. */
+static bool is_quads(const smk_request *request)
+{
+    const smk_gemm_strides s = smk_plan_gemm_strides(request);
+    return is_wide(request) && (request->dimensions[SMK_GEMM_K] | s.a_row | s.a_stack) % 4 == 0 &&
+           smk_plan_layout(request, SMK_GEMM_A).is_aligned != 0;
+}
+
 /* What a step takes longer, as a part of it, by how an operand lies. */
 static double count_odd(const smk_gemm_tile *tile, double odd, int64_t stride, int64_t stride_along)
 {
@@ -395,7 +422,7 @@ static bool suits(const smk_request *request, const smk_gemm_tile *tile, bool is
            !__builtin_mul_overflow(*blocks, smk_plan_stack(request), blocks) && *blocks <= INT32_MAX &&
            (tile->kind != SMK_GEMM_SHORT || d[SMK_GEMM_K] <= SHORT_MOST) &&
            ((tile->turned >= 0 && tile->kind < SMK_GEMM_ALONG) || is_along(request)) &&
-           (tile->kind != SMK_GEMM_WIDE || is_wide(request)) &&
+           (tile->kind != SMK_GEMM_WIDE || is_wide(request)) && (tile->kind != SMK_GEMM_QUADS || is_quads(request)) &&
            (tile->kind != SMK_GEMM_ROWS || is_few(request, tile)) && fits_rows(request, tile);
 }
 

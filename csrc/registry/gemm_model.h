@@ -10,6 +10,7 @@ typedef enum smk_gemm_kind {
     SMK_GEMM_SHORT, /* k is staged in one step, or in two: shared_bytes is 0, and smk_gemm_model_stage says how */
     SMK_GEMM_ALONG, /* rows of both operands lie side by side */
     SMK_GEMM_WIDE,  /* and four neighbours of a row of b at a multiple of 16 bytes */
+    SMK_GEMM_QUADS, /* and of a row of a too */
     SMK_GEMM_ROWS   /* as ALONG; for few rows: a block stages all its k of a */
 } smk_gemm_kind;
 

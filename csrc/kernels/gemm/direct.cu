@@ -8,7 +8,8 @@
 //          - In small tiles the warps share the tile, or each goes over a part of the staged k, so that no number is
 //            cut twice, and their sums are added at the end, in order.
 //          - In larger ones lanes read a step of k from memory into registers, and write its parts to shared memory
-//            as mma wants them: each number is cut once, and not by every warp that reads it (gemm_direct_once).
+//            as mma wants them: each number is cut once, and not by every warp that reads it (gemm_direct_once). The
+//            cuts of the next step stand between the products of this one, which leave room for them.
 //          - A lane reads four neighbours at once, along k or along a row of b, and takes them for the rows, columns
 //            and k that mma wants: in which order these are numbered changes no sum. An xor of row and column spreads
 //            the reads over all banks.
@@ -20,7 +21,7 @@
 //          - One launch makes a stack of products, as many tiles more.
 // Differs  from gemm/tuned: the operands are cut where they are used, by one launch.
 // Claims   shared.load.conflicts = 0     k, n multiples of 4
-// Length   more than an exhibit has: it is the fast one for small products and has tiles of seven shapes.
+// Length   more than an exhibit has: it is the fast one for small products and has tiles of ten kinds.
 // Source   as gemm/tuned; measured on an H200
 
 extern __shared__ float4 gemm_direct_staged[];
@@ -303,122 +304,224 @@ template <int TM, int TN, int AM, int AN, int AK, int EACH, int STAGES> struct g
     }
 };
 
-// The same for larger tiles, of WM x WN warps with 16 TM x 16 TN elements each, in steps of 16 k. Each number is read
-// from memory once by a block, four bytes at a time, which suits every layout, and cut once.
-template <int TM, int TN, int WM, int WN, typename Again> struct gemm_direct_once {
-    static constexpr int BM = 16 * TM * WM, BN = 16 * TN * WN, WARPS = WM * WN, DEPTH = 16;
-    static constexpr int FRAGMENTS_A = BM / 16, FRAGMENTS = FRAGMENTS_A + BN / 16;
-    static constexpr int EACH = FRAGMENTS / WARPS, WORDS = 3 * 32; // of 16 bytes, of a fragment
-    static_assert(FRAGMENTS % WARPS == 0 && BM == Again::BM && BN == Again::BN && 32 * WARPS == Again::THREADS);
+// The same for larger tiles, of WM x WN warps with 16 TM x 16 TN elements each, and GROUPS times as many warps: each
+// group takes 16 k of a step. Each number is read from memory once by a block, and cut once. While a warp multiplies
+// one step it cuts its share of the next one, and reads from memory that of the one after; and the first operands of
+// the next step are read before the last products of this one. All meet before the 16 columns with index MEET: what is
+// read behind that is of a third slot. QUADS: four neighbours along k of a, and two along a row of b, are read at once;
+// else one number at a time, which suits every layout.
+template <int TM, int TN, int WM, int WN, int GROUPS, int MEET, bool QUADS, typename Again> struct gemm_direct_once {
+    static constexpr int BM = 16 * TM * WM, BN = 16 * TN * WN, EACH_GROUP = WM * WN, WARPS = EACH_GROUP * GROUPS;
+    static constexpr int DEPTH = 16 * GROUPS, ALL_A = BM / 16 * GROUPS, FRAGMENTS = ALL_A + BN / 16 * GROUPS;
+    static constexpr int FROM_A = ALL_A / WARPS, EACH = FRAGMENTS / WARPS; // fragments that a warp cuts in a step
+    static constexpr int WORDS = 3 * 32, STEP = FRAGMENTS * WORDS;         // of 16 bytes, of a fragment and of a step
+    static constexpr int SLOTS = MEET + 1 < TN ? 3 : 2, NEXT_K = QUADS ? 1 : 4; // the k of a lane lie so far apart
+    static_assert(ALL_A % WARPS == 0 && FRAGMENTS % WARPS == 0 && TN % (2 * GROUPS) == 0);
+    static_assert(BM == Again::BM && BN == Again::BN && 32 * WARPS == Again::THREADS);
 
-    // What a lane reads of a fragment of 16 rows of a, or columns of b: of two lines, 8 apart, every fourth k.
+    // What a lane reads of a fragment of 16 rows of a, or columns of b: of two lines four k.
     struct source {
         const float *at[2];
-        long long step;
-        int first, index;
-        bool is_b, inside[2];
+        int first_k;
     };
 
-    static __device__ __forceinline__ source find(const gemm_direct_call &g, const gemm_direct_place &place, int index)
+    // Behind the last row or column the last one is read again: what that gives is not written.
+    static __device__ __forceinline__ source find(const gemm_direct_call &g, const gemm_direct_place &place, int f)
     {
-        const bool is_b = index >= FRAGMENTS_A;
-        const int first = threadIdx.x % 4, in_line = (is_b ? index - FRAGMENTS_A : index) * 16 + threadIdx.x % 32 / 4;
-        const long long line = (is_b ? place.col : place.row) + in_line;
-        const long long step = is_b ? g.b_row : g.a_col, across = is_b ? g.b_col : g.a_row;
-        const float *const at = (is_b ? g.b : g.a) + line * across + (place.first_k + first) * step;
-        const long long left = (is_b ? g.n : g.m) - line;
-        return {{at, at + 8 * across}, step, first, index, is_b, {left > 0, left > 8}};
+        const int index = threadIdx.x / 32 + f * WARPS - (f < FROM_A ? 0 : ALL_A), t = threadIdx.x % 4;
+        const int line = index / GROUPS * 16, q = threadIdx.x % 32 / 4;
+        const int first_k = index % GROUPS * 16 + (QUADS ? 4 * t : t);
+        const long long k = place.first_k + first_k;
+        const long long left = f < FROM_A ? g.m - place.row : g.n - place.col;
+        const int last = int(left < BM + BN ? left : BM + BN) - 1;
+        if (f >= FROM_A && QUADS) {
+            const int x = line + 2 * q < last ? line + 2 * q : last - 1;
+            return {{g.b + k * g.b_row + place.col + x, nullptr}, first_k};
+        }
+        const long long along = f < FROM_A ? g.a_row : QUADS ? 1 : g.b_col;
+        const float *const at = f < FROM_A ? g.a + place.row * along + k * (QUADS ? 1 : g.a_col)
+                                           : g.b + place.col * along + k * g.b_row;
+        const int x = line + q < last ? line + q : last, y = line + q + 8 < last ? line + q + 8 : last;
+        return {{at + x * along, at + y * along}, first_k};
     }
 
-    // Reads a step; zeros stand for what is outside. The next call reads the next step.
-    static __device__ __forceinline__ void read(source &from, int depth, float (&number)[2][4])
+    // Reads what a lane needs of a step; zeros stand for k that are outside. The next call reads the next step.
+    static __device__ __forceinline__ void load(const gemm_direct_call &g, source &from, float (&number)[2][4], int f,
+                                                int depth)
     {
+        const int left = depth - from.first_k;
+        const long long step = f < FROM_A ? QUADS ? 1 : g.a_col : g.b_row;
+        if (QUADS && f < FROM_A) {
 #pragma unroll
-        for (int e = 0; e < 8; ++e) {
-            const bool inside = from.inside[e / 4] && from.first + e % 4 * 4 < depth;
-            number[e / 4][e % 4] = inside ? __ldg(from.at[e / 4] + e % 4 * 4 * from.step) : 0.0f;
+            for (int h = 0; h < 2; ++h)
+                *reinterpret_cast<float4 *>(number[h]) =
+                    left > 0 ? __ldg(reinterpret_cast<const float4 *>(from.at[h])) : float4{};
+        } else if (QUADS) {
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+                const float2 x = left > 0 ? __ldg(reinterpret_cast<const float2 *>(from.at[0] + e * step)) : float2{};
+                number[0][e] = x.x;
+                number[1][e] = x.y;
+            }
+        } else {
+#pragma unroll
+            for (int e = 0; e < 8; ++e)
+                number[e / 4][e % 4] = left > e % 4 * NEXT_K ? __ldg(from.at[e / 4] + e % 4 * NEXT_K * step) : 0.0f;
         }
-        from.at[0] += DEPTH * from.step, from.at[1] += DEPTH * from.step;
+        from.at[0] += DEPTH * step;
+        from.at[1] += DEPTH * step;
     }
 
     // Cuts what was read, and writes it. mma wants side by side: of a, the two rows of two k; of b, all k of a column.
-    static __device__ __forceinline__ void write(const source &from, const float (&number)[2][4], uint4 *to)
+    static __device__ __forceinline__ void put(const float (&number)[2][4], int f, uint4 *to)
     {
         unsigned pair[2][2][3];
 #pragma unroll
         for (int e = 0; e < 4; ++e)
             gemm_direct_cut(number[e / 2][e % 2 * 2], number[e / 2][e % 2 * 2 + 1], pair[e / 2][e % 2]);
+        to += (threadIdx.x / 32 + f * WARPS) * WORDS + threadIdx.x % 32;
 #pragma unroll
         for (int p = 0; p < 3; ++p) {
             const unsigned x = pair[0][1][p], y = pair[1][0][p];
-            to[from.index * WORDS + p * 32 + threadIdx.x % 32] =
-                make_uint4(pair[0][0][p], from.is_b ? x : y, from.is_b ? y : x, pair[1][1][p]);
+            to[p * 32] = make_uint4(pair[0][0][p], f < FROM_A ? y : x, f < FROM_A ? x : y, pair[1][1][p]);
         }
     }
 
     static __device__ __forceinline__ void make(const gemm_direct_call &g, const gemm_direct_place &place)
     {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, depth = int(place.end_k - place.first_k);
-        const int first_m = warp % WM * TM, first_n = warp / WM * TN;
+        const int group = warp / EACH_GROUP, first_m = warp % WM * TM, first_n = warp / WM % WN * TN;
+        uint4 *const staged = reinterpret_cast<uint4 *>(gemm_direct_staged);
         source from[EACH];
         float number[EACH][2][4], sum[TN * 2][TM][4] = {};
 #pragma unroll
         for (int f = 0; f < EACH; ++f) {
-            from[f] = find(g, place, warp + f * WARPS);
-            read(from[f], depth, number[f]);
+            from[f] = find(g, place, f);
+            load(g, from[f], number[f], f, depth);
         }
-#pragma unroll 1
-        for (int done = 0; done < depth; done += DEPTH) {
-            uint4 *const here = reinterpret_cast<uint4 *>(gemm_direct_staged) + done / DEPTH % 2 * (FRAGMENTS * WORDS);
 #pragma unroll
-            for (int f = 0; f < EACH; ++f)
-                write(from[f], number[f], here);
+        for (int f = 0; f < EACH; ++f) {
+            put(number[f], f, staged);
+            load(g, from[f], number[f], f, depth - DEPTH);
+        }
 
-            // The step was written by all threads: none may read it before the last has written. And whoever is here
-            // has read the step before: the one after may overwrite that.
-            __syncthreads();
-#pragma unroll
-            for (int f = 0; f < EACH; ++f)
-                read(from[f], depth - done - DEPTH, number[f]);
-            unsigned part_a[TM][3][4], part_b[2][2][3];
+        // What a warp multiplies: its rows of a; and of b 16 columns, and the next ones.
+        unsigned next_a[TM][3][4], part_b[2][2][2][3];
+        const auto read_a = [&](const uint4 *step) {
 #pragma unroll
             for (int e = 0; e < TM * 3; ++e)
-                *reinterpret_cast<uint4 *>(part_a[e / 3][e % 3]) = here[(first_m + e / 3) * WORDS + e % 3 * 32 + lane];
+                *reinterpret_cast<uint4 *>(next_a[e / 3][e % 3]) =
+                    step[((first_m + e / 3) * GROUPS + group) * WORDS + e % 3 * 32 + lane];
+        };
+        const auto read_b = [&](const uint4 *step, int j) {
+#pragma unroll
+            for (int e = 0; e < 12; ++e) {
+                const uint4 &x = step[(ALL_A + (first_n + j) * GROUPS + group) * WORDS + e % 3 * 32 + lane];
+                part_b[j % 2][e / 6][e / 3 % 2][e % 3] = reinterpret_cast<const unsigned *>(&x)[e / 3];
+            }
+        };
+
+        // The first step was written by all threads: none may read it before the last has written.
+        __syncthreads();
+        read_a(staged);
+        read_b(staged, 0);
+        int slot = 0;
+#pragma unroll 1
+        for (int done = 0; done < depth; done += DEPTH) {
+            const int next_slot = slot + 1 == SLOTS ? 0 : slot + 1;
+            uint4 *const here = staged + slot * STEP, *const next = staged + next_slot * STEP;
+            unsigned part_a[TM][3][4];
+#pragma unroll
+            for (int e = 0; e < TM * 12; ++e)
+                part_a[e / 12][e / 4 % 3][e % 4] = next_a[e / 12][e / 4 % 3][e % 4];
 #pragma unroll
             for (int j = 0; j < TN; ++j) {
-#pragma unroll
-                for (int e = 0; e < 12; ++e) {
-                    const uint4 &x = here[(FRAGMENTS_A + first_n + j) * WORDS + e % 3 * 32 + lane];
-                    part_b[e / 6][e / 3 % 2][e % 3] = reinterpret_cast<const unsigned *>(&x)[e / 3];
+                if (j == MEET)
+                    // The next step was written by all threads: none may read it before the last has written. And of
+                    // what was two steps before all have read: the step after the next may overwrite it.
+                    __syncthreads();
+                if (j + 1 < TN) {
+                    read_b(here, j + 1);
+                } else {
+                    read_a(next);
+                    read_b(next, 0);
                 }
-                gemm_direct_multiply<TM>(&sum[j * 2], part_a, part_b);
+#pragma unroll
+                for (int f = 0; f < EACH; ++f)
+                    if (f * MEET / EACH == j) {
+                        put(number[f], f, next);
+                        load(g, from[f], number[f], f, depth - done - 2 * DEPTH);
+                    }
+                gemm_direct_multiply<TM>(&sum[j * 2], part_a, part_b[j % 2]);
             }
+            slot = next_slot;
         }
+        float *const mine = &sum[0][0][0];
+        if (GROUPS == 2)
+            exchange(mine, group, warp % EACH_GROUP * 32 + lane);
+        const bool whole = write(g, place, mine, first_m, first_n + group * (TN / GROUPS));
 
-        // Write two neighbours at once where rows of c are made of them.
+        // What is staged was read by all, and c is written: none may stage there, or look at c, before that. What
+        // make_again is called with is copied here: else all calls would write it to memory.
+        if (__syncthreads_or(!whole)) {
+            const gemm_direct_call again = g;
+            const gemm_direct_place there = place;
+            Again::make_again(again, there);
+        }
+    }
+
+    // Of two groups, each gives away the sums of half of the columns and adds what it gets of the others to its own.
+    static __device__ __forceinline__ void exchange(float *sum, int group, int thread)
+    {
+        constexpr int HALF = TN * TM * 8 / 2;
+        float *const sums = reinterpret_cast<float *>(gemm_direct_staged) + thread;
+
+        // What is staged was read by all: none may put sums there before the last has read.
+        __syncthreads();
+#pragma unroll
+        for (int e = 0; e < HALF; ++e)
+            sums[(group * HALF + e) * (EACH_GROUP * 32)] = group == 0 ? sum[HALF + e] : sum[e];
+
+        // The other group's sums must be there before they are read.
+        __syncthreads();
+#pragma unroll
+        for (int e = 0; e < HALF; ++e)
+            sum[e] = (group == 0 ? sum[e] : sum[HALF + e]) + sums[((1 - group) * HALF + e) * (EACH_GROUP * 32)];
+    }
+
+    // Writes four neighbours at once; else two where rows of c are made of them. Returns whether all are finite.
+    static __device__ __forceinline__ bool write(const gemm_direct_call &g, const gemm_direct_place &place,
+                                                 const float *sum, int first_m, int first_n)
+    {
         constexpr float UNSCALE = 0x1p-34f;
+        const int lane = threadIdx.x % 32, t = lane % 4;
         bool whole = true, is_even = g.n % 2 == 0 && (size_t)place.c % 8 == 0;
 #pragma unroll
-        for (int e = 0; e < TN * 2 * TM * 2; ++e) {
+        for (int e = 0; e < TN / GROUPS * TM * 2; ++e) {
             const int j = e / (TM * 2), i = e / 2 % TM, h = e % 2;
+            const float *const at = sum + (j * 2 * TM + i) * 4 + h * 2, *const beside = at + TM * 4;
             const long long row = place.row + (first_m + i) * 16 + h * 8 + lane / 4;
-            const long long col = place.col + first_n * 16 + j * 8 + lane % 4 * 2;
-            const float x = sum[j][i][h * 2] * UNSCALE, y = sum[j][i][h * 2 + 1] * UNSCALE;
-            whole = whole && 0 * x == 0 && 0 * y == 0;
-            if (row < g.m && col < g.n) {
-                float *const to = place.c + row * g.n + col;
-                if (is_even)
-                    *reinterpret_cast<float2 *>(to) = make_float2(x, y);
-                else
-                    to[0] = x;
-                if (!is_even && col + 1 < g.n)
-                    to[1] = y;
+            const long long col = place.col + (first_n + j) * 16;
+            const float2 x = make_float2(at[0] * UNSCALE, at[1] * UNSCALE);
+            const float2 y = make_float2(beside[0] * UNSCALE, beside[1] * UNSCALE);
+            const int left = row < g.m ? int(g.n - col < 16 ? g.n - col : 16) : 0;
+            float *const to = place.c + row * g.n + col;
+            whole = whole && 0 * x.x == 0 && 0 * x.y == 0 && 0 * y.x == 0 && 0 * y.y == 0;
+            if (QUADS) { // columns of b were read by twos, for two tiles of mma
+                if (4 * t < left)
+                    __stwb(reinterpret_cast<float4 *>(to + 4 * t), make_float4(x.x, y.x, x.y, y.y));
+                continue;
             }
+            if (is_even && 2 * t < left)
+                __stwb(reinterpret_cast<float2 *>(to + 2 * t), x);
+            if (is_even && 2 * t + 8 < left)
+                __stwb(reinterpret_cast<float2 *>(to + 2 * t + 8), y);
+#pragma unroll
+            for (int s = 0; s < 4; ++s)
+                if (!is_even && 2 * t + s / 2 * 8 + s % 2 < left)
+                    to[2 * t + s / 2 * 8 + s % 2] = s == 0 ? x.x : s == 1 ? x.y : s == 2 ? y.x : y.y;
         }
-
-        // What is staged was read by all, and c is written: none may stage there, or look at c, before that.
-        if (__syncthreads_or(!whole))
-            Again::make_again(g, place);
+        return whole;
     }
 };
 
@@ -483,21 +586,12 @@ gemm_direct_tall(const float *__restrict__ a, const float *__restrict__ b, float
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2)
-gemm_direct_large(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
-                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                  long long part_k, long long stack, long long a_stack, long long b_stack)
-{
-    gemm_direct_run<gemm_direct_tile<4, 2, 1, 1, 4, 1, 2>>(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4)
+extern "C" __global__ void __launch_bounds__(128, 3)
 gemm_direct_square(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
                    long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                    long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_run<gemm_direct_once<2, 2, 2, 2, gemm_direct_tile<2, 1, 2, 2, 1, 1, 2>>>(
+    gemm_direct_run<gemm_direct_once<2, 2, 2, 2, 1, 1, false, gemm_direct_tile<2, 1, 2, 2, 1, 1, 2>>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
@@ -506,7 +600,43 @@ gemm_direct_broad(const float *__restrict__ a, const float *__restrict__ b, floa
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
                   long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_run<gemm_direct_once<4, 2, 2, 4, gemm_direct_tile<4, 1, 2, 4, 1, 1, 2>>>(
+    gemm_direct_run<gemm_direct_once<2, 4, 4, 2, 1, 2, false, gemm_direct_tile<4, 1, 2, 4, 1, 1, 2>>>(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_direct_joint(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                  long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_direct_run<gemm_direct_once<2, 4, 4, 1, 2, 2, false, gemm_direct_tile<2, 1, 4, 2, 1, 1, 2>>>(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_direct_broad_quads(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                        long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                        long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_direct_run<gemm_direct_once<2, 4, 4, 2, 1, 2, true, gemm_direct_tile<4, 1, 2, 4, 1, 1, 2>>>(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+gemm_direct_joint_quads(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                        long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                        long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_direct_run<gemm_direct_once<2, 4, 4, 1, 2, 2, true, gemm_direct_tile<2, 1, 4, 2, 1, 1, 2>>>(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+gemm_direct_flat_quads(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+                       long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+                       long long part_k, long long stack, long long a_stack, long long b_stack)
+{
+    gemm_direct_run<gemm_direct_once<2, 4, 2, 2, 1, 3, true, gemm_direct_tile<2, 2, 2, 2, 1, 1, 2>>>(
         {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 

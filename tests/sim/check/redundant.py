@@ -146,8 +146,7 @@ SPARE_GUARDS = {
         "walk(g, place, [&](const float *staged) {": _BEHIND,
         "stage(g, place, step, step);": _BEHIND,
         "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
-        "read(from[f], depth, number[f]);": _ZERO,
-        "read(from[f], depth - done - DEPTH, number[f]);": _ZERO,
+        "load(g, from[f], number[f], f, depth - done - 2 * DEPTH);": _ZERO,
     },
     "gemm/fma": {
         "stage<BM, DEPTH>(to, PITCH_A, from_a, g.a_row, g.a_col, rows, depth);": _BEHIND,
