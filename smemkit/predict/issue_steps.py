@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("kind", "queued", "service", "latency", "stall", "write_barrier", "read_barrier"),
-    *("wait_mask", "is_barrier", "group", "left", "even", "odd", "share", "more", "misses"),
+    *("wait_mask", "is_barrier", "group", "left", "even", "odd", "share", "idle", "more", "misses"),
 )
 SERVICE, LATENCY, STALL = map(COLUMNS.index, ("service", "latency", "stall"))
-SHARE, MORE, MISSES = map(COLUMNS.index, ("share", "more", "misses"))
+SHARE, IDLE, MORE, MISSES = map(COLUMNS.index, ("share", "idle", "more", "misses"))
 QUEUE, GROUP, LEFT = map(COLUMNS.index, ("queued", "group", "left"))
 FACTS = [COLUMNS.index(name) for name in ("kind", "queued", "is_barrier", "group")]  # of opcodes
 CONTROL = [*map(COLUMNS.index, ("stall", "write_barrier", "read_barrier", "wait_mask"))]
@@ -156,6 +156,7 @@ def fill(
         for i in table.by_line.get(line, ()):
             rows[i, SERVICE] = known.service
             rows[i, SHARE] = known.share if table.guarded[i] else 1.0
+            rows[i, IDLE] = known.idle
     return rows
 
 

@@ -115,11 +115,12 @@ class LineAccess(NamedTuple):
 
     share: of its machine instructions that have lanes under their guard; the others are issued and
     do nothing. service: clocks for which one that does occupies the load/store unit, as seen by one
-    of the four partitions that share it.
+    of the four partitions that share it; idle: the same of the others.
     """
 
     share: float
     service: float
+    idle: float = 0.0
 
 
 def time_warps(

@@ -232,6 +232,8 @@ def find_instruction_clocks(
 
 # Counters of requests, of which an access has one.
 ASKING = {f"shared.{op}.instructions" for op in ("load", "store", "atomic")}
+# Of these, also those without lanes under their guard take a wavefront.
+SHARED = tuple(sorted(ASKING))
 ASKING |= {f"global.{op}.requests" for op in ("load", "store", "atomic")}
 ASKING.add("constant.load.requests")
 
@@ -270,8 +272,20 @@ def find_lines(
         if requests and made.get(line):
             share = min(1.0, requests / made[line])
             least = WARP / card.lsu_lanes_per_clk
-            found[line] = LineAccess(share, PARTITIONS * max(least, waves / requests))
+            idle = PARTITIONS * least if any(counters.get(name) for name in SHARED) else 0.0
+            found[line] = LineAccess(share, PARTITIONS * max(least, waves / requests), idle)
     return found
+
+
+def count_idle(counters: Mapping[str, float], issued: Mapping[str, float]) -> float:
+    """Accesses to shared memory that are issued without lanes, a wavefront each.
+
+    Nsight Compute counts them on an H200 among the wavefronts of the data pipe, and shuffles too,
+    though not among those of loads and stores.
+    """
+    ops = ("load", "store", "atomic")
+    made = sum(issued.get(f"{op}.shared", 0.0) for op in ops)
+    return max(0.0, made - sum(counters[f"shared.{op}.instructions"] for op in ops))
 
 
 def count_constants(facts: Mapping[str, Any], executed: ExecutedCode | None) -> float:
@@ -415,6 +429,7 @@ def find_demand(
         counters[f"shared.{op}.instructions"] * service[f"{op}.shared"] / PARTITIONS
         for op in ("load", "store", "atomic")
     )
+    looked_up += kinds.get("shuffle", 0.0) + count_idle(counters, kinds)
     parts.append(part("l1", looked_up, "wavefronts", 1.0))
     if words := count_constants(facts, executed):
         parts.append(part("constants", words, "words", CONSTANTS))

@@ -177,6 +177,21 @@ def test_an_access_without_lanes_takes_nothing():
     assert met.clocks == 38 + 1 + 10 + 4
 
 
+def test_an_access_without_lanes_may_take_a_wavefront_for_which_nobody_waits():
+    code = [step("LDS")._replace(guarded=True, ptx_line=7)] * 2 + [EXIT]
+    clocks = {}
+    for idle in (0.0, 16.0):
+        known = {7: latency.LineAccess(0.25, 16.0, idle)}
+        clocks[idle] = run(code, warps=4, lines=known).clocks
+    assert clocks == {0.0: 12.0, 16.0: 12.0}
+    # the next access with lanes comes behind them
+    last = step("LDS", write=0)._replace(ptx_line=8), step("FADD", wait=1)
+    for idle, first in ((0.0, 16.0), (16.0, 4 * 16.0)):
+        known = {7: latency.LineAccess(0.25, 16.0, idle)}
+        found = run([code[0], *last, EXIT], warps=4, lines=known)
+        assert found.clocks == pytest.approx(first + 3 + 30 + 2, abs=4)
+
+
 def test_loads_miss_as_often_as_they_touch_new_sectors():
     load = step("LDG.E", write=0)._replace(ptx_line=7)
     body = [load, step("FADD", wait=1), step("BRA", 1)]
@@ -211,7 +226,7 @@ def test_a_shortened_loop_has_as_many_trips_as_it_says():
         assert path == [0, *[1] * trips, 2]
 
 
-STEP = [2, 0, 1, 20, 1, 7, 7, 0, 0, 0, 0, 0, 0, 1, 0, 0]  # as issue_steps.COLUMNS
+STEP = [2, 0, 1, 20, 1, 7, 7, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]  # as issue_steps.COLUMNS
 
 
 def time_partition(
@@ -248,6 +263,7 @@ def test_the_simulation_refuses_what_does_not_fit():
         {"rows": replace_step(group=3)},
         {"rows": replace_step(wait_mask=-1)},
         {"rows": replace_step(latency=float("nan"))},
+        {"rows": replace_step(idle=-1.0)},
         {"rows": [STEP[:-1]]},
         {"more": (-1.0, 0.0, 0.0)},
         {"more": (0.0, float("inf"), 0.0)},

@@ -24,6 +24,7 @@ enum {
     EVEN,
     ODD,
     SHARE,
+    IDLE,
     MORE,
     MISSES,
     COLUMNS,
@@ -73,6 +74,7 @@ static bool read_step(const double *row, smk_partition_step *step)
     step->even = row[EVEN];
     step->odd = row[ODD];
     step->share = row[SHARE];
+    step->idle = row[IDLE];
     step->more = row[MORE];
     step->misses = row[MISSES];
     return good;

@@ -155,9 +155,19 @@ static uint32_t get_other_cause(const partition *part, uint32_t cause)
     return SMK_PARTITION_CAUSES * part->work->kinds + cause;
 }
 
+/* Without lanes under its guard an access brings nothing that would need a place in the queue, and nobody waits for it
+ * longer than for one that is served at once. */
+static bool is_idle(const smk_partition_step *step)
+{
+    return step->queued && step->share <= 0.0;
+}
+
 /* When the pipe of an instruction takes it. */
 static double find_start(const partition *part, const smk_partition_step *step)
 {
+    if (is_idle(step)) {
+        return part->clock;
+    }
     const double since = part->free[get_pipe(step)];
     return step->queued ? since - part->work->queue * step->service : since;
 }
@@ -306,9 +316,9 @@ static smk_status execute(partition *part, uint32_t index, double now, smk_error
     warp *self = &part->warps[index];
     const smk_partition_step *step = get_step(part, self);
     double *free = &part->free[get_pipe(step)];
-    const double begin = get_later(now, *free);
+    const double since = get_later(now, *free), begin = is_idle(step) ? now : since;
     if (step->service > 1.0 || step->queued) {
-        *free = begin + step->service;
+        *free = since + step->service;
     }
     const double done = find_done(part, self, step, begin);
     raise_scoreboard(self, step->write_barrier, done, get_cause(step, SMK_PARTITION_ON_RESULT));
@@ -428,8 +438,8 @@ static smk_status check_step(const smk_partition_work *work, const smk_partition
         return smk_status_fail(error, SMK_ARGUMENT, "a step has the kind %u, of %u, and the group %d", step->kind,
                                work->kinds, (int)step->group);
     }
-    const double numbers[] = {step->service, step->latency, step->stall, step->even,
-                              step->odd,     step->share,   step->more,  step->misses};
+    const double numbers[] = {step->service, step->latency, step->stall, step->even,  step->odd,
+                              step->share,   step->idle,    step->more,  step->misses};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (!isfinite(numbers[i]) || numbers[i] < 0.0) {
             return smk_status_fail(error, SMK_ARGUMENT, "a step has the number %g", numbers[i]);
@@ -509,8 +519,9 @@ static void copy_steps(partition *part)
     for (uint32_t i = 0; i < total; i++) {
         smk_partition_step idle = part->work->steps[i];
         part->steps[i] = idle;
-        idle.queued = false;
-        idle.service = 1.0;
+        idle.queued = idle.queued && idle.idle > 0.0;
+        idle.service = idle.queued ? idle.idle : 1.0;
+        idle.share = 0.0;
         if (!is_barrier) { /* else all warps wait for those that have lanes */
             idle.latency = idle.more = 0.0;
         }

@@ -53,6 +53,7 @@ typedef struct smk_partition_step {
     uint32_t left;
     double even, odd; /* registers that it reads from the two banks */
     double share;     /* of the warps that have lanes under its guard; for the others it does nothing */
+    double idle;      /* service for these others, of a queued one; 0: it does not enter the queue */
     double more;      /* that a miss takes beyond the latency */
     double misses;    /* share of executions */
 } smk_partition_step;
