@@ -64,6 +64,7 @@ KEPT = (
     (r"mma\.|wgmma\.mma|wmma\.mma", ("tensor",), ANCHOR),
     (r"(?:fma|mul|add|sub)\.(?:\w+\.)*f32", ("fma",), ARITHMETIC),
     (r"(?:fma|mul|add|sub)\.(?:\w+\.)*f64", ("double",), ARITHMETIC),
+    (r"(?:mad|mul)\.lo\.[us]32", ("imad",), HINT),
     (r"(?:ex2|lg2|sin|cos|tanh|rsqrt)\.approx|rcp\.approx", ("special",), ARITHMETIC),
 )
 # Classes of what ptxas does not execute where the PTX does not.

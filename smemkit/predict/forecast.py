@@ -37,6 +37,7 @@ KEPT_NOT = 1.5  # times the L2 cache: of more than that nothing is found there a
 TRIPS = 3  # to the L2 cache, of a block that takes its turn: to see it, a fence, to pass it on
 LOWEST = 4.0  # of what is not known, as far as it makes a launch faster
 LOCAL, SKEWED_MOST, LAST, DIVIDED = 1.0, 3.0, 0.5, 2.0
+SCATTERED_CONSTANTS = 2.5
 UNEVEN_MOST = 2.0  # of the time, that a launch of unequal blocks may take longer
 SPREADS = 2.0  # standard errors of the mean of the counted blocks that the range has
 START_US = 0.7  # by which the time of a launch varies, of several by its root of squares
@@ -267,6 +268,11 @@ def say_unknown(
                 "how many atomics meet at one address, or in one part of the L2 cache, depends on "
                 "data"
             ] = CONTENDED if is_crowd_known(facts) else find_skew_most(facts, card)
+        if launch.limited_by == "constants":
+            notes[
+                f"whether the cache of 2 KiB keeps the constants of which the lanes of {kernel} "
+                "read different words"
+            ] = SCATTERED_CONSTANTS
         if launch.local.miss:
             notes[
                 f"which lines of local memory the L1 cache keeps: the threads of {kernel} have "

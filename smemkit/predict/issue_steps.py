@@ -45,6 +45,7 @@ WAITS = {
     "async": "global_load",
     "atomic.global": "atomic_global",
     "load.constant": "constant",
+    "uniform_constant": "constant",
     "texture": "texture",
     "special": "special",
     "convert": "special",
@@ -157,6 +158,7 @@ def fill(
             rows[i, SERVICE] = known.service
             rows[i, SHARE] = known.share if table.guarded[i] else 1.0
             rows[i, IDLE] = known.idle
+            rows[i, LATENCY] += known.later
     return rows
 
 

@@ -115,12 +115,14 @@ class LineAccess(NamedTuple):
 
     share: of its machine instructions that have lanes under their guard; the others are issued and
     do nothing. service: clocks for which one that does occupies the load/store unit, as seen by one
-    of the four partitions that share it; idle: the same of the others.
+    of the four partitions that share it; idle: the same of the others. later: clocks beyond the
+    latency of its class.
     """
 
     share: float
     service: float
     idle: float = 0.0
+    later: float = 0.0
 
 
 def time_warps(
@@ -184,10 +186,11 @@ def _time(
     longest: bool,
 ) -> WarpTimes:
     """As time_warps, which knows what was asked for before."""
-    clocks = {**pipe_clocks(executed.code.architecture), **service}
+    architecture = executed.code.architecture
+    clocks = {**pipe_clocks(architecture), **service}
     for each in executed.code:
         if each.kind == "tensor":
-            clocks.setdefault(each.opcode, matrix_clocks(each.opcode, executed.code.architecture))
+            clocks.setdefault(each.opcode, matrix_clocks(each.opcode, architecture))
     steps = issue_steps.fill(executed.code.steps, latencies, clocks, lines)
     simulate = _Simulation(steps, latencies, warps, warps_per_block, rounds, longest)
     loops = [loop for loop in warp_path.list_loops(executed) if loop.trips > 6]

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .cards import Card
     from .reuse import Access
 
+# Trips to the L2 cache from one block's turn to that of the next one: by loads that watch, and by
+# atomics that ask; and the share of the queue for one address in which each of a block's atomics
+# and fences waits (our probe on an H200, "turns" of tests/predict/rates_h200.json).
+WATCHED, ASKED, QUEUED = 1.65, 1.45, 0.55
 BRANCH = re.compile(r"@!?%\w+\s+bra(?:\.uni)?\s+([\w$%]+)")
 WORK = ("store.", "load.shared", "atomic.shared", "barrier", "shuffle", "vote", "async", "tensor")
 
@@ -118,8 +122,14 @@ def time_turns(facts: Mapping[str, Any], card: Card, resident: int) -> float:
     total = facts["blocks_total"]
     waiting = min(total, resident) * card.atomic_next_ns * card.clock_mhz / 1e3
     queue = max(0.0, waiting - card.atomic_clk)
-    fences = any(FENCE.match(GUARD.sub("", row["ptx"])) for row in facts["instructions"])
-    step = 1.5 * card.atomic_clk + 2.5 * queue + (card.fence_clk if fences else 0.0)
+    rows = facts["instructions"]
+    fences = any(FENCE.match(GUARD.sub("", row["ptx"])) for row in rows)
+    end = max(jump.last for jump in list_jumps(facts, find_answers(facts)))
+    reads = any(
+        row["ptx_line"] > end and read_step(row["ptx"]).kind == "load.global" for row in rows
+    )
+    step = ASKED * card.atomic_clk + (1 + fences) * QUEUED * queue
+    step += card.fence_clk * fences + card.l2_clk * reads
     return float(total * step)
 
 
@@ -153,7 +163,7 @@ def time_relay(facts: Mapping[str, Any], card: Card) -> float:
     if not far:
         return 0.0
     behind = [row for row in rows if row["ptx_line"] > end and _count(row)]
-    step = 1.5 * card.l2_clk
+    step = WATCHED * card.l2_clk
     step += card.fence_clk * sum(bool(FENCE.match(GUARD.sub("", row["ptx"]))) for row in behind)
     step += card.l2_clk * any(read_step(row["ptx"]).kind == "load.global" for row in behind)
     return float(facts["blocks_total"] / far * step)
