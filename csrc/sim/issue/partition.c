@@ -155,8 +155,8 @@ static uint32_t get_other_cause(const partition *part, uint32_t cause)
     return SMK_PARTITION_CAUSES * part->work->kinds + cause;
 }
 
-/* Without lanes under its guard an access brings nothing that would need a place in the queue, and nobody waits for it
- * longer than for one that is served at once. */
+/* Without lanes under its guard an access brings nothing that would need a place in the queue, and its warp waits for it
+ * no longer than for one that is served at once. */
 static bool is_idle(const smk_partition_step *step)
 {
     return step->queued && step->share <= 0.0;
