@@ -28,6 +28,7 @@ TOP = {
     "_types": "types that annotations share",
     "_variables": "variables of a module as CUDA C declares them",
     "_version": "the version",
+    "_whole_numbers": "whole numbers that callers give",
     "arrays": "device arrays that Python code makes or prints",
     "config": "show_config",
     "results": "Measurement and Results by an older path",

@@ -46,12 +46,18 @@ def is_runnable(case: Workload, variant: str, card: Card) -> bool:
 
 
 def list_predictable(case: Workload, card: Card) -> list[str]:
-    """Our variants that do the work of the case, and that the card can run."""
-    return [
+    """Our variants that do the work of the case, and that the card can run; an error for none."""
+    names = [
         name
         for name in smemkit.variants(case.family)
         if name not in case.other_work and is_runnable(case, name, card)
     ]
+    if not names:
+        raise smemkit.BackendError(
+            f"no variant of {case.family} for {case.dtype} runs on {card.name}, which has compute "
+            f"capability {card.compute_capability}"
+        )
+    return names
 
 
 class Predictor:

@@ -6,6 +6,7 @@ import reprlib
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core, _progress
+from .._whole_numbers import read_blocks
 from .cards import find_card
 from .planning import check_arrays, check_room, plan_for
 
@@ -97,10 +98,10 @@ def predict(
         )
     if cache not in CACHES:
         raise _core.ArgumentError(f"cache is {cache!r}; accepted are 'warm' and 'cold'")
+    number = read_blocks(blocks)
     card = find_card(device)
     check_arrays((*args, *kwargs.values()))
     check_room((*args, *kwargs.values()), card)
-    number = 0 if blocks is None else blocks
 
     def count(number: int) -> list[Any]:
         return _core._capture(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy
 
 from .. import _core
-from ..report.capture import REPEATS, WARM_UPS, read_int
+from .._whole_numbers import read_int
+from ..report.capture import REPEATS, WARM_UPS
 from .results import (
     LANES,
     BankAccess,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 import reprlib
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING
 
 import numpy
 
 from .. import _core, _progress
 from .._configured import ConfiguredKernel
+from .._whole_numbers import read_blocks, read_int
 from ._findings import CheckReport
 from ._report import Report
 from .counts import UncountedError, split_refused
@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 WARM_UPS, REPEATS = 3, 11  # of a timed call; the median of an odd number is a sample
 
 
-def read_int(value: object) -> int | None:
-    """The value as an int; None for what is no whole number, and for a bool."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:  # an array that holds no whole number
-        return None
-
-
 def _prepare(verb: Verb, function: object, blocks: int | None) -> int:
     """Checks both arguments and returns the number of blocks, 0 for all."""
     if not callable(function):
@@ -43,14 +33,7 @@ def _prepare(verb: Verb, function: object, blocks: int | None) -> int:
             f"{verb} takes a function and then its arguments, as in "
             f"smemkit.{verb}(smemkit.gemm, a, b), not {reprlib.repr(function)}"
         )
-    if blocks is None:
-        return 0
-    number = read_int(blocks)
-    if number is None:
-        raise _core.ArgumentTypeError(f"blocks must be an int or None, not {blocks!r}")
-    if not 1 <= number < 2**63:
-        raise _core.ArgumentError(f"blocks is {number}; 1 or more is needed, or None for all")
-    return number
+    return read_blocks(blocks)
 
 
 def _demand_launches(verb: Verb, function: object, launches: Iterable[Ran | Refused]) -> None:

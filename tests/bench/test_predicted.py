@@ -106,6 +106,12 @@ def test_a_card_gets_what_it_can_run_and_what_does_the_work():
     assert len(lines) == 1 and "without tuned" in lines[0]
 
 
+def test_a_card_that_can_run_no_variant_is_refused():
+    said = "no variant of gemm for float16 runs on T4, which has compute capability 7.5"
+    with pytest.raises(smemkit.BackendError, match=said):
+        bench.evolution("gemm", 64, predicted=True, device="t4", dtype="float16")
+
+
 def test_memory_wall_of_a_card_that_is_not_there():
     wall = bench.memory_wall("gemm", 256, variants=FEW, predicted=True, device="rtx 4090")
     card = smemkit.card("rtx 4090")

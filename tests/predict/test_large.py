@@ -141,3 +141,17 @@ def test_what_a_kernel_of_others_may_change_is_copied():
     with pytest.raises(smemkit.ArgumentError, match="read-only"):
         kernel.predict((1,), (1,), (x,))
     assert not x.any()
+
+
+@pytest.mark.parametrize(
+    ("blocks", "error", "said"),
+    [
+        (0, smemkit.ArgumentError, "blocks is 0; 1 or more is needed, or None for all"),
+        (-1, smemkit.ArgumentError, "blocks is -1; 1 or more"),
+        (1.5, smemkit.ArgumentTypeError, "blocks must be an int or None, not 1.5"),
+    ],
+)
+def test_a_number_of_blocks_that_is_none_is_refused(blocks, error, said):
+    a = numpy.ones((64, 64), numpy.float32)
+    with pytest.raises(error, match=said):
+        smemkit.predict(smemkit.transpose, a, blocks=blocks)

@@ -206,3 +206,23 @@ def test_a_loop_that_never_ends_is_named():
 def test_arguments_that_are_in_no_tuple():
     with pytest.raises(smemkit.ArgumentTypeError, match=r"of one argument \(x,\)"):
         smemkit.RawKernel(PTX, "f")(1, 32, VALUES, backend="sim")
+
+
+class Sparse:
+    """As a matrix of scipy.sparse, of which NumPy makes an array of one object."""
+
+    def toarray(self):
+        return np.eye(2, dtype="float32")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Sparse(), r"makes no numbers of this Sparse: pass a\.toarray\(\)"),
+        (None, "makes no numbers of this NoneType: pass a as an array of numbers"),
+        ([[None]], "makes no numbers of this list"),
+    ],
+)
+def test_what_is_no_array_of_numbers(given, said):
+    with pytest.raises(smemkit.ArgumentTypeError, match=said):
+        smemkit.gemm(given, np.eye(2, dtype="float32"), backend="sim")

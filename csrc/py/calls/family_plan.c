@@ -117,7 +117,14 @@ static int select_for(smk_family_call *call, const char *variant, size_t input)
     if (status == SMK_TYPE) {
         PyObject *given = call->given[input];
         const bool is_array = PyArray_Check(given) || smk_array_cast(call->state, given) != NULL;
-        if (is_array && !is_real(smk_family_call_type(call, call->operands[input]))) {
+        const int kind = smk_family_call_type(call, call->operands[input])->type_num;
+        if (!is_array && kind == NPY_OBJECT) { /* numpy.asarray(...) would make no numbers of it either */
+            smk_error_fail(call->state, SMK_TYPE,
+                           PyObject_HasAttrString(given, "toarray")
+                               ? "%s, and NumPy makes no numbers of this %s: pass %s.toarray()"
+                               : "%s, and NumPy makes no numbers of this %s: pass %s as an array of numbers",
+                           error.message, Py_TYPE(given)->tp_name, operand);
+        } else if (is_array && !is_real(smk_family_call_type(call, call->operands[input]))) {
             smk_error_fail(call->state, SMK_TYPE, "%s", error.message);
         } else {
             smk_error_fail(call->state, SMK_TYPE,
