@@ -119,8 +119,8 @@ Limits
     global memory, from one launch to the next
   - matrix products of a warp group (wgmma) and of sm_100 (tcgen05): compile the kernel's path for
     sm_80, -arch=compute_80, where it has one
-  - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
-    compile the kernel's path for sm_80, -arch=compute_80, where it has one
+  - copies of tensors by the Tensor Memory Accelerator (cp.async.bulk.tensor, tensor maps): compile
+    the kernel's path for sm_80, -arch=compute_80, where it has one
   - cudaMalloc and cudaFree in a kernel: call malloc and free there
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from the host,
     behind the outer one
@@ -145,7 +145,8 @@ Limits
 - check does not find what a thread does to its own cp.async: a source that it overwrites before the
   wait, or two copies to one target.
 - What kernels read and write by textures and surfaces is not counted, and check looks for no races
-  there.
+  there. What bulk copies (cp.async.bulk) move is not counted either, and check misses a
+  fence.proxy.async that is not there.
 - Counting models ptxas 13.0 for compute capability 9.0. It is known to differ from the hardware in
   registers that ptxas spills to local memory, in loops that ptxas unrolls on its own, in 16-bit
   shared atomics, and in what depends on the order in which warps reach an atomic or on how often

@@ -276,6 +276,19 @@ static smk_status expand_eight(smk_parser *parser, const smk_statement *origin)
     return SMK_OK;
 }
 
+/* mapa and getctarank: a cluster has one block, so an address stays as it is, and lies in block 0. */
+static smk_status expand_cluster(smk_parser *parser, const smk_statement *origin)
+{
+    const smk_instruction *instruction = &origin->instruction;
+    const bool maps = instruction->opcode == SMK_OPCODE_MAPA;
+    smk_statement made;
+    smk_expand_begin(parser, origin, SMK_OPCODE_MOV, &made);
+    smk_expand_type(&made, maps ? (smk_type)instruction->type : SMK_TYPE_U32);
+    smk_expand_operand(&made, instruction->operands[0]);
+    smk_expand_operand(&made, maps ? instruction->operands[1] : smk_expand_constant(0));
+    return smk_expand_finish(parser, &made);
+}
+
 static bool is_float8_product(const smk_instruction *instruction)
 {
     return instruction->opcode == SMK_OPCODE_MMA && instruction->operand_count == 4 &&
@@ -308,7 +321,12 @@ smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
     if (instruction->opcode == SMK_OPCODE_LOP3 && instruction->operands[0].kind == SMK_OPERAND_LIST) {
         return expand_lookup(parser, &plain);
     }
-    if (instruction->opcode == SMK_OPCODE_MBARRIER || smk_module_has(instruction, SMK_MODIFIER_MBARRIER)) {
+    if (instruction->opcode == SMK_OPCODE_MAPA || instruction->opcode == SMK_OPCODE_GETCTARANK) {
+        return expand_cluster(parser, &plain);
+    }
+    const bool counts =
+        smk_module_has(instruction, SMK_MODIFIER_COMPLETE_TX_BYTES) && instruction->opcode != SMK_OPCODE_CP;
+    if (instruction->opcode == SMK_OPCODE_MBARRIER || smk_module_has(instruction, SMK_MODIFIER_MBARRIER) || counts) {
         return smk_expand_mbarrier(parser, &plain);
     }
     if (smk_opcode_class(instruction) == SMK_CLASS_TEXTURE || instruction->opcode == SMK_OPCODE_MOV) {

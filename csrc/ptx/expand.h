@@ -18,7 +18,7 @@ smk_status smk_expand_add(smk_parser *parser, const smk_instruction *instruction
 smk_operand smk_expand_register(uint32_t index);
 smk_operand smk_expand_constant(int64_t value);
 
-/* expand_mbarrier.c: adds what an mbarrier, or a cp.async.mbarrier, stands for. */
+/* expand_mbarrier.c: adds what an mbarrier, a cp.async.mbarrier, an st.async or a red.async stands for. */
 smk_status smk_expand_mbarrier(smk_parser *parser, const smk_statement *origin);
 
 /* expand_wmma.c: adds what a wmma.load, wmma.mma or wmma.store stands for. */

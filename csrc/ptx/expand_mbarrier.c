@@ -1,19 +1,12 @@
-/* mbarrier in atomic operations. The object is one word of 64 bits, whose inside PTX does not specify:
- *
- *   bits 0 to 19    how many arrivals complete a phase
- *   bits 20 to 39   2^20 minus the arrivals that are missing in this phase
- *   bits 40 to 63   phases that are complete
- *
- * An arrival adds to the middle field; the last one of a phase carries into the number of phases, and puts the missing
- * arrivals of the next phase back. A state is the word before the arrival: its phase is complete when the number of
- * phases has another parity. Arrivals release and tests acquire, as the statement says. */
+/* mbarrier in atomic operations on its word (mbarrier.h). A state is the word before an arrival: its phase is complete
+ * when the number of phases has another parity. Arrivals release and tests acquire, as the statement says. */
 #include "ptx/expand.h"
 #include "ptx/instruction.h"
+#include "ptx/mbarrier.h"
 
 #include <string.h>
 
-enum { FIELD_BITS = 20, PHASE_BIT = 2 * FIELD_BITS, PAUSE = 20 };
-#define FIELD_MASK ((INT64_C(1) << FIELD_BITS) - 1)
+enum { PAUSE = 20 };
 
 #define REG(index) smk_expand_register(index)
 #define NUM(value) smk_expand_constant(value)
@@ -98,6 +91,13 @@ static void name_space(const mbarrier *m, smk_statement *made)
     }
 }
 
+/* Does the operation release nothing? The bytes of st.async and red.async always do. */
+static bool is_relaxed(const mbarrier *m)
+{
+    return m->origin->instruction.opcode == SMK_OPCODE_MBARRIER &&
+           (has(m, SMK_MODIFIER_RELAXED) || has(m, SMK_MODIFIER_COMPLETE_TX));
+}
+
 /* Adds to the word: with a result atom, else red, which `only` guards. Scopes beyond the block are the block's, which
  * is a cluster of its own. */
 static smk_status add(const mbarrier *m, smk_operand address, smk_operand value, smk_operand *old,
@@ -111,8 +111,7 @@ static smk_status add(const mbarrier *m, smk_operand address, smk_operand value,
         made.instruction.guard = only->index;
     }
     smk_expand_modifier(&made, SMK_MODIFIER_ADD);
-    smk_expand_modifier(&made,
-                        old == NULL || has(m, SMK_MODIFIER_RELAXED) ? SMK_MODIFIER_RELAXED : SMK_MODIFIER_RELEASE);
+    smk_expand_modifier(&made, old == NULL || is_relaxed(m) ? SMK_MODIFIER_RELAXED : SMK_MODIFIER_RELEASE);
     smk_expand_modifier(&made, SMK_MODIFIER_CTA);
     name_space(m, &made);
     smk_expand_type(&made, SMK_TYPE_U64);
@@ -150,10 +149,11 @@ static smk_status compare(const mbarrier *m, smk_operand a, smk_operand b, smk_o
 /* The missing arrivals of a phase that `count` arrivals complete, in the middle field. */
 static smk_status missing_of(const mbarrier *m, smk_operand count, smk_operand *missing)
 {
-    smk_operand difference, masked;
-    SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, NUM(0), count, &difference));
-    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, difference, NUM(FIELD_MASK), &masked));
-    return compute(m, SMK_OPCODE_SHL, SMK_TYPE_B64, masked, NUM(FIELD_BITS), missing);
+    smk_operand arrivals, difference, masked;
+    SMK_TRY(compute(m, SMK_OPCODE_SHL, SMK_TYPE_B64, count, NUM(SMK_MBARRIER_BYTES_BITS), &arrivals));
+    SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, NUM(0), arrivals, &difference));
+    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, difference, NUM(SMK_MBARRIER_MISSING_MASK), &masked));
+    return compute(m, SMK_OPCODE_SHL, SMK_TYPE_B64, masked, NUM(SMK_MBARRIER_COUNT_BITS), missing);
 }
 
 static smk_status expand_init(const mbarrier *m)
@@ -171,54 +171,69 @@ static smk_status expand_init(const mbarrier *m)
     return emit(m, &made, values, 2);
 }
 
-/* `state` is where the word before goes; `count` arrivals, which no later phase expects where they drop out. */
-static smk_status arrive(const mbarrier *m, smk_operand state, smk_operand address, smk_operand count)
+/* Adds `change` to what the phase has of arrivals and bytes, and completes the phase where nothing is missing any more.
+ * `state` is where the word before goes. `dropped` arrivals are expected of no later phase; constant 0: none. */
+static smk_status advance(const mbarrier *m, smk_operand state, smk_operand address, smk_operand change,
+                          smk_operand dropped)
 {
-    const bool drops = has(m, SMK_MODIFIER_ARRIVE_DROP);
-    smk_operand arrivals, before, middle, after, full, expected;
+    const bool drops = dropped.kind != SMK_OPERAND_IMMEDIATE || dropped.bits != 0;
+    smk_operand added, before, middle, after, full, expected;
     if (state.kind != SMK_OPERAND_REGISTER) {
         uint32_t index = 0;
         SMK_TRY(new_register(m, SMK_TYPE_B64, &index));
         state = REG(index);
     }
-    SMK_TRY(widen(m, count, &count));
-    SMK_TRY(compute(m, SMK_OPCODE_SHL, SMK_TYPE_B64, count, NUM(FIELD_BITS), &arrivals));
+    SMK_TRY(compute(m, SMK_OPCODE_SHL, SMK_TYPE_B64, change, NUM(SMK_MBARRIER_COUNT_BITS), &added));
     if (drops) {
-        SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, arrivals, count, &arrivals));
+        SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, added, dropped, &added));
     }
-    SMK_TRY(add(m, address, arrivals, &state, NULL));
+    SMK_TRY(add(m, address, added, &state, NULL));
     if (has(m, SMK_MODIFIER_NOCOMPLETE)) {
         return SMK_OK;
     }
-    SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, state, NUM(FIELD_BITS), &before));
-    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, before, NUM(FIELD_MASK), &middle));
-    SMK_TRY(compute(m, SMK_OPCODE_ADD, SMK_TYPE_U64, middle, count, &after));
-    SMK_TRY(compare(m, after, NUM(FIELD_MASK + 1), &full));
-    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, state, NUM(FIELD_MASK), &expected));
+    SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, state, NUM(SMK_MBARRIER_COUNT_BITS), &before));
+    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, before, NUM(SMK_MBARRIER_MISSING_MASK), &middle));
+    SMK_TRY(compute(m, SMK_OPCODE_ADD, SMK_TYPE_U64, middle, change, &after));
+    SMK_TRY(compare(m, after, NUM(SMK_MBARRIER_MISSING_MASK + 1), &full));
+    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, state, NUM(SMK_MBARRIER_COUNT_MASK), &expected));
     if (drops) {
-        SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, expected, count, &expected));
+        SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, expected, dropped, &expected));
     }
     SMK_TRY(missing_of(m, expected, &expected));
     return add(m, address, expected, NULL, &full);
 }
 
-/* A thread that is refused goes on later, since it usually tries again at once. */
-static smk_status pause_unless(const mbarrier *m, smk_operand done)
+/* `count` arrivals, and `bytes` that copies are expected to write. */
+static smk_status arrive(const mbarrier *m, smk_operand state, smk_operand address, smk_operand count,
+                         smk_operand bytes)
 {
-    smk_statement made;
-    const smk_operand time = NUM(PAUSE);
-    if (m->origin->instruction.guarded) {
-        return SMK_OK;
+    smk_operand change;
+    SMK_TRY(widen(m, count, &count));
+    SMK_TRY(widen(m, bytes, &bytes));
+    SMK_TRY(compute(m, SMK_OPCODE_SHL, SMK_TYPE_B64, count, NUM(SMK_MBARRIER_BYTES_BITS), &change));
+    if (bytes.kind != SMK_OPERAND_IMMEDIATE || bytes.bits != 0) {
+        SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, change, bytes, &change));
     }
-    smk_expand_begin(m->parser, m->origin, SMK_OPCODE_NANOSLEEP, &made);
-    made.instruction.guarded = made.instruction.guard_negate = true;
-    made.instruction.guard = done.index;
-    smk_expand_type(&made, SMK_TYPE_U32);
-    return emit(m, &made, &time, 1);
+    return advance(m, state, address, change, has(m, SMK_MODIFIER_ARRIVE_DROP) ? count : NUM(0));
 }
 
-/* test_wait and try_wait: has the phase of a state, or of a parity, been completed? */
-static smk_status expand_test(const mbarrier *m)
+/* expect_tx adds to the missing bytes and completes no phase. complete_tx takes bytes off them, as a copy does. */
+static smk_status expand_bytes(const mbarrier *m)
+{
+    const smk_operand *operands = m->origin->instruction.operands;
+    const smk_operand none = {.kind = SMK_OPERAND_SINK};
+    smk_operand bytes, change;
+    SMK_TRY(widen(m, operands[1], &bytes));
+    if (has(m, SMK_MODIFIER_COMPLETE_TX)) {
+        return advance(m, none, operands[0], bytes, NUM(0));
+    }
+    SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, NUM(0), bytes, &change));
+    SMK_TRY(compute(m, SMK_OPCODE_SHL, SMK_TYPE_B64, change, NUM(SMK_MBARRIER_COUNT_BITS), &change));
+    return add(m, operands[0], change, NULL, NULL);
+}
+
+/* p = the phase of a state, or of a parity, has been completed; *refused = lanes for which it has not */
+static smk_status look(const mbarrier *m, smk_operand *refused)
 {
     const smk_operand *operands = m->origin->instruction.operands;
     uint32_t word = 0;
@@ -232,20 +247,39 @@ static smk_status expand_test(const mbarrier *m)
     smk_expand_type(&made, SMK_TYPE_B64);
     const smk_operand load[] = {REG(word), operands[1]};
     SMK_TRY(emit(m, &made, load, 2));
-    SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, REG(word), NUM(PHASE_BIT), &phase));
+    SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, REG(word), NUM(SMK_MBARRIER_PHASE_BIT), &phase));
     if (has(m, SMK_MODIFIER_PARITY)) {
         SMK_TRY(widen(m, wanted, &wanted));
     } else {
-        SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, wanted, NUM(PHASE_BIT), &wanted));
+        SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, wanted, NUM(SMK_MBARRIER_PHASE_BIT), &wanted));
     }
     SMK_TRY(compute(m, SMK_OPCODE_XOR, SMK_TYPE_B64, phase, wanted, &odd));
     SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, odd, NUM(1), &odd));
+    SMK_TRY(compare(m, odd, NUM(0), refused)); /* before p is written, which may be the guard */
     smk_expand_begin(m->parser, m->origin, SMK_OPCODE_SETP, &made);
     smk_expand_modifier(&made, SMK_MODIFIER_EQ);
     smk_expand_type(&made, SMK_TYPE_U64);
     const smk_operand result[] = {operands[0], odd, NUM(1)};
-    SMK_TRY(emit(m, &made, result, 3));
-    return pause_unless(m, operands[0]);
+    return emit(m, &made, result, 3);
+}
+
+/* test_wait and try_wait. A thread that is refused goes on later, since it usually tries again at once; while it waits,
+ * copies to shared memory are completed. try_wait may wait: it looks once more before it gives up. */
+static smk_status expand_test(const mbarrier *m)
+{
+    smk_operand refused;
+    smk_statement made;
+    const smk_operand time = NUM(PAUSE);
+    SMK_TRY(look(m, &refused));
+    smk_statement later = *m->origin;
+    later.instruction.guarded = true;
+    later.instruction.guard_negate = false;
+    later.instruction.guard = refused.index;
+    smk_expand_begin(m->parser, &later, SMK_OPCODE_NANOSLEEP, &made);
+    smk_expand_type(&made, SMK_TYPE_U32);
+    SMK_TRY(emit(m, &made, &time, 1));
+    const mbarrier again = {m->parser, &later};
+    return has(m, SMK_MODIFIER_TRY_WAIT) ? look(&again, &refused) : SMK_OK;
 }
 
 static smk_status expand_pending(const mbarrier *m)
@@ -253,9 +287,10 @@ static smk_status expand_pending(const mbarrier *m)
     const smk_operand *operands = m->origin->instruction.operands;
     smk_operand middle, missing;
     smk_statement made;
-    SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, operands[1], NUM(FIELD_BITS), &middle));
-    SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, NUM(0), middle, &missing));
-    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, missing, NUM(FIELD_MASK), &missing));
+    SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, operands[1], NUM(SMK_MBARRIER_COUNT_BITS), &middle));
+    SMK_TRY(compute(m, SMK_OPCODE_SUB, SMK_TYPE_U64, NUM(INT64_C(1) << SMK_MBARRIER_COUNT_BITS), middle, &missing));
+    SMK_TRY(compute(m, SMK_OPCODE_AND, SMK_TYPE_B64, missing, NUM(SMK_MBARRIER_MISSING_MASK), &missing));
+    SMK_TRY(compute(m, SMK_OPCODE_SHR, SMK_TYPE_U64, missing, NUM(SMK_MBARRIER_BYTES_BITS), &missing));
     smk_expand_begin(m->parser, m->origin, SMK_OPCODE_CVT, &made);
     smk_expand_type(&made, SMK_TYPE_U32);
     smk_expand_type(&made, SMK_TYPE_U64);
@@ -273,7 +308,26 @@ static smk_status expand_copies(const mbarrier *m)
     smk_expand_modifier(&made, SMK_MODIFIER_ASYNC);
     smk_expand_modifier(&made, SMK_MODIFIER_WAIT_ALL);
     SMK_TRY(emit(m, &made, NULL, 0));
-    return has(m, SMK_MODIFIER_NOINC) ? arrive(m, none, m->origin->instruction.operands[0], NUM(1)) : SMK_OK;
+    return has(m, SMK_MODIFIER_NOINC) ? arrive(m, none, m->origin->instruction.operands[0], NUM(1), NUM(0)) : SMK_OK;
+}
+
+/* st.async and red.async: an access that is made at once, as early as it may, and bytes that the mbarrier counts. */
+static smk_status expand_access(const mbarrier *m)
+{
+    const smk_instruction *instruction = &m->origin->instruction;
+    const smk_operand none = {.kind = SMK_OPERAND_SINK};
+    const unsigned bytes = smk_module_type_bits((smk_type)instruction->type) / 8 * instruction->vector;
+    smk_statement made;
+    smk_expand_begin(m->parser, m->origin, (smk_opcode)instruction->opcode, &made);
+    for (unsigned i = 0; i < instruction->word_count; i++) {
+        const smk_word word = instruction->words[i];
+        if (!word.is_type && word.value != SMK_MODIFIER_ASYNC && word.value != SMK_MODIFIER_COMPLETE_TX_BYTES) {
+            smk_expand_modifier(&made, (smk_modifier)word.value);
+        }
+    }
+    smk_expand_type(&made, (smk_type)instruction->type);
+    SMK_TRY(emit(m, &made, instruction->operands, 2));
+    return advance(m, none, instruction->operands[2], NUM(bytes), NUM(0));
 }
 
 smk_status smk_expand_mbarrier(smk_parser *parser, const smk_statement *origin)
@@ -284,11 +338,19 @@ smk_status smk_expand_mbarrier(smk_parser *parser, const smk_statement *origin)
     if (instruction->opcode == SMK_OPCODE_CP) {
         return expand_copies(&m);
     }
+    if (instruction->opcode != SMK_OPCODE_MBARRIER) {
+        return expand_access(&m);
+    }
     if (has(&m, SMK_MODIFIER_INIT)) {
         return expand_init(&m);
     }
     if (has(&m, SMK_MODIFIER_ARRIVE) || has(&m, SMK_MODIFIER_ARRIVE_DROP)) {
-        return arrive(&m, operands[0], operands[1], instruction->operand_count > 2 ? operands[2] : NUM(1));
+        const smk_operand number = instruction->operand_count > 2 ? operands[2] : NUM(1);
+        return has(&m, SMK_MODIFIER_EXPECT_TX) ? arrive(&m, operands[0], operands[1], NUM(1), number)
+                                               : arrive(&m, operands[0], operands[1], number, NUM(0));
+    }
+    if (has(&m, SMK_MODIFIER_EXPECT_TX) || has(&m, SMK_MODIFIER_COMPLETE_TX)) {
+        return expand_bytes(&m);
     }
     if (has(&m, SMK_MODIFIER_PENDING_COUNT)) {
         return expand_pending(&m);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { WARP = 32, BITS_OF_ONE = 0x3f800000 };
+enum { WARP = 32, BITS_OF_ONE = 0x3f800000, BULK_BYTES = 16 };
 
 /* Words that do not stand together. */
 typedef struct rule {
@@ -123,6 +123,30 @@ static smk_status check_copy(smk_parser *parser, const smk_statement *statement)
     return SMK_OK;
 }
 
+/* The target stands before the source, and a constant size is a multiple of 16. */
+static smk_status check_bulk(smk_parser *parser, const smk_statement *statement)
+{
+    const smk_instruction *instruction = &statement->instruction;
+    const bool prefetches = smk_module_has(instruction, SMK_MODIFIER_PREFETCH);
+    const unsigned at = prefetches ? 1 : 2;
+    const smk_modifier target = prefetches || smk_module_has(instruction, SMK_MODIFIER_BULK_GROUP) ? SMK_MODIFIER_GLOBAL
+                                : smk_module_has(instruction, SMK_MODIFIER_SHARED_CLUSTER) ? SMK_MODIFIER_SHARED_CLUSTER
+                                                                                           : SMK_MODIFIER_SHARED_CTA;
+    const char *first = find_word(instruction, "global|shared::cta|shared::cluster");
+    if (first != NULL && strcmp(first, smk_module_modifier_name(target)) != 0) {
+        return smk_parse_fail(parser, find_token(statement, target), SMK_PTX,
+                              "'cp.async.bulk' names the space of the target, '.%s', before that of the source",
+                              smk_module_modifier_name(target));
+    }
+    if (instruction->operand_count > at && instruction->operands[at].kind == SMK_OPERAND_IMMEDIATE &&
+        instruction->operands[at].bits % BULK_BYTES != 0) {
+        return smk_parse_fail(parser, &statement->operand_at[at], SMK_PTX,
+                              "'cp.async.bulk' copies a multiple of %d bytes, not %llu", BULK_BYTES,
+                              (unsigned long long)instruction->operands[at].bits);
+    }
+    return SMK_OK;
+}
+
 /* The number of threads that a barrier expects: whole warps. */
 static smk_status check_barrier(smk_parser *parser, const smk_statement *statement)
 {
@@ -156,8 +180,8 @@ static smk_status check_arrival(smk_parser *parser, const smk_statement *stateme
     const smk_instruction *instruction = &statement->instruction;
     const bool arrives =
         smk_module_has(instruction, SMK_MODIFIER_ARRIVE) || smk_module_has(instruction, SMK_MODIFIER_ARRIVE_DROP);
-    if (arrives && instruction->operand_count > 2 && instruction->operands[2].kind == SMK_OPERAND_IMMEDIATE &&
-        instruction->operands[2].bits == 0) {
+    if (arrives && !smk_module_has(instruction, SMK_MODIFIER_EXPECT_TX) && instruction->operand_count > 2 &&
+        instruction->operands[2].kind == SMK_OPERAND_IMMEDIATE && instruction->operands[2].bits == 0) {
         return smk_parse_fail(parser, &statement->operand_at[2], SMK_PTX, "'mbarrier' counts 1 arrival or more, not 0");
     }
     return SMK_OK;
@@ -257,6 +281,9 @@ smk_status smk_rules_check(smk_parser *parser, const smk_statement *statement)
     }
     if (instruction->opcode == SMK_OPCODE_BRX) {
         return check_table(parser, statement);
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_BULK)) {
+        return check_bulk(parser, statement);
     }
     if (instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 2) {
         return check_copy(parser, statement);

@@ -313,7 +313,8 @@ static smk_status read_slots(smk_parser *parser, const smk_statement *statement,
         all[i] = read_slot(instruction, slots[i]);
         least += !all[i].optional;
     }
-    if (smk_module_has(instruction, SMK_MODIFIER_L2_CACHE_HINT)) {
+    if (smk_module_has(instruction, SMK_MODIFIER_L2_CACHE_HINT) &&
+        !smk_module_has(instruction, SMK_MODIFIER_CP_MASK)) {                 /* whose mask stands behind it */
         all[total++] = (smk_operand_slot){.role = 's', .type = SMK_TYPE_B64}; /* the policy */
         least++;
     }

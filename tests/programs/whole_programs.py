@@ -45,6 +45,7 @@ FAULTS = {
     "texture_filter": "out_of_bounds",
     "thread_streams": "out_of_bounds",
     "thrust_sort": "out_of_bounds",
+    "thrust_transform": "out_of_bounds",
     "tiled_product": "race",
     "two_files": "out_of_bounds",
     "vector_add": "out_of_bounds",

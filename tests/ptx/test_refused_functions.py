@@ -67,7 +67,8 @@ def test_the_others_run(name, last):
 def test_a_module_of_refused_kernels_is_refused():
     with pytest.raises(smemkit.UnsupportedError, match="multimem"):
         smemkit.RawModule(
-            HEAD + ".entry a() { multimem.u32 r, 8; } .entry b() { mapa r; }", backend="sim"
+            HEAD + ".entry a() { multimem.u32 r, 8; } .entry b() { clusterlaunchcontrol r; }",
+            backend="sim",
         )
     with pytest.raises(smemkit.UnsupportedError, match="multimem"):
         smemkit.RawModule(HEAD + ".func f() { multimem.u32 r, 8; }", backend="sim")

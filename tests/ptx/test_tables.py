@@ -98,8 +98,9 @@ def test_form_refuses_wrong_registers_and_counts(form):
     wrong = [f"{head} {', '.join([*places, 'b64_', 'b64_', 'b64_'])};"]
     for i, place in enumerate(places):
         if re.fullmatch(r"\w+_", place) and place not in ("L_", "T_"):
-            # cp.async takes a predicate where another form of it takes a size
-            other = "f64_" if place == "pred_" or form[0] == "CP" else "pred_"
+            # cp.async takes a predicate where another form takes a size, and any policy of 64 bits
+            size = form[0] == "CP" and place != "b64_"
+            other = "f64_" if place == "pred_" or size else "pred_"
             wrong.append(f"{head} {', '.join([*places[:i], other, *places[i + 1 :]])};")
     for faulty in wrong:
         with pytest.raises(smemkit.PtxError) as caught:

@@ -133,7 +133,7 @@ def write_operands(operands, types, words):
         yield ["f_"]
         return
     places = ("dv:t sv:t" if operands == "mov" else operands).split()
-    hint = ["b64_"] if "L2::cache_hint" in words else []
+    hint = ["b64_"] if "L2::cache_hint" in words and "cp_mask" not in words else []
     yield [*(operand(place, types, words) for place in places), *hint]
     yield [*(operand(p, types, words) for p in places if not p.endswith("?")), *hint]
     yield [*(operand(place, types, words, pair=True) for place in places), *hint]

@@ -5,6 +5,7 @@
 #include "py/state.h"
 
 #include "base/heap.h"
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/ptxas/cfg.h"
 #include "sim/ptxas/fusion.h"
@@ -17,7 +18,8 @@ static const char *const forms[] = {
 /* True for plain accesses, for cp.async (but not for its commits and waits) and for ldmatrix and stmatrix. */
 static bool is_listed(const smk_instruction *instruction)
 {
-    bool copies = smk_opcode_class(instruction) == SMK_CLASS_COPY && instruction->operand_count > 1;
+    bool copies = smk_opcode_class(instruction) == SMK_CLASS_COPY && instruction->operand_count > 1 &&
+                  !smk_bulk_form_is(instruction);
     return copies || smk_opcode_moves_matrices(instruction) || smk_opcode_accesses(instruction);
 }
 

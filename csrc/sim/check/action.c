@@ -1,6 +1,7 @@
 /* Chooses what to do about a finding by the first situation of finding.def that holds, and fills in its lines. */
 #include "sim/check/action.h"
 
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/code/image.h"
 #include "sim/exec/access.h"
@@ -19,6 +20,9 @@ typedef enum situation {
     SAME_VALUE,     /* stores of one value */
     EXCHANGE,       /* a plain load, and an atomic operation that compares and exchanges */
     COPY,           /* a cp.async, and an access of another thread */
+    BULK_SOURCE,    /* a write to the source of a bulk copy */
+    BULK_GROUP,     /* a bulk copy of a group, as the second side */
+    BULK,           /* a bulk copy with an mbarrier */
     BLOCK_SCOPE,    /* an atomic operation whose scope is its block, and another block */
     BLOCKS_ATOMIC,  /* an atomic operation and another access, of two blocks */
     BLOCKS_OF_LINE, /* two accesses of one line, of two blocks */
@@ -328,6 +332,13 @@ static bool holds_in_space(const context *c, situation wanted)
     return false;
 }
 
+/* Is the second side a bulk copy? */
+static bool is_bulk(const context *c)
+{
+    const smk_instruction *second = c->finding->second.present ? instruction_of(c, &c->finding->second) : NULL;
+    return second != NULL && smk_bulk_form_is(second);
+}
+
 static bool holds(const context *c, situation wanted)
 {
     const smk_instruction *first = instruction_of(c, &c->finding->first);
@@ -342,6 +353,12 @@ static bool holds(const context *c, situation wanted)
         return is_exchange(c);
     case COPY:
         return has_kind(c, SMK_ACCESS_COPY);
+    case BULK_SOURCE:
+        return is_bulk(c) && c->finding->second.kind == SMK_ACCESS_LOAD;
+    case BULK_GROUP:
+        return is_bulk(c) && smk_bulk_form_target(instruction_of(c, &c->finding->second)) == SMK_SPACE_GLOBAL;
+    case BULK:
+        return is_bulk(c);
     case BLOCK_SCOPE:
         return is_of_blocks(c) && has_block_scope(c);
     case BLOCKS_ATOMIC:

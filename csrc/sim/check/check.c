@@ -5,6 +5,7 @@
 #include "sim/check/check.h"
 
 #include "base/heap.h"
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/check/race.h"
 #include "sim/code/bits.h"
@@ -25,6 +26,7 @@ enum { SHIFT_MAX = 2 };
 typedef struct check_state {
     smk_race_launch race;
     const smk_image *image;
+    uint64_t blocks; /* of the launch */
     uint64_t stopped_block;
     smk_error stopped;
     bool failed;
@@ -101,6 +103,13 @@ static smk_status survey(check_state *check, const smk_module *module, smk_error
                 check->race.order.block_scope = check->race.order.block_scope || (flags & SMK_RACE_BLOCK_SCOPE) != 0;
                 check->race.ordered = check->race.ordered || smk_image_is_block_scope(instruction);
                 narrow(check, instruction);
+            } else if (smk_bulk_form_copies(instruction)) {
+                const bool lands = smk_bulk_form_target(instruction) == SMK_SPACE_SHARED;
+                check->race.flags[count] =
+                    (uint8_t)((lands ? SMK_RACE_LANDS : 0) |
+                              (smk_bulk_form_updates(instruction) ? SMK_RACE_STRONG : 0) |
+                              (smk_module_has(instruction, SMK_MODIFIER_REDUCE) ? SMK_RACE_ATOMIC : 0));
+                check->race.copies = check->race.copies || lands;
             } else if (is_fence(instruction)) {
                 check->race.synchronizes = true;
                 check->race.order.block_scope = check->race.order.block_scope || is_block_scope(instruction);
@@ -138,6 +147,7 @@ static void close_race(void *context, void *state)
     smk_happens_before_free(&race->order);
     smk_shadow_free(&race->shared);
     smk_shadow_free(&race->global);
+    smk_heap_free(race->landings.landing);
     smk_heap_free(race);
 }
 
@@ -154,6 +164,9 @@ static smk_status open_race(void *context, const smk_block *block, void **state,
     smk_status status =
         smk_happens_before_create(&race->order, block->warp_count, check->race.ordered ? &check->race.order : NULL,
                                   check->race.synchronizes, error);
+    if (check->race.copies) {
+        smk_happens_before_expect_copies(&race->order, check->blocks);
+    }
     if (status == SMK_OK) {
         status = smk_shadow_create(&race->shared, check->race.shared_shift, shared_bytes, error);
     }
@@ -178,6 +191,7 @@ static void begin(void *state, const smk_block *block)
     smk_race *race = state;
     race->block = block;
     race->sequence = 0;
+    race->landings.count = 0;
     race->heap = smk_kernel_heap_address(block->run->image->program);
     smk_bounds_begin(race);
     smk_undefined_begin(&race->undefined);
@@ -438,7 +452,8 @@ static smk_status prepare(check_state *check, const smk_program *program, const 
     if (status == SMK_OK) {
         status = smk_race_grid_create(&check->race.grid, check->race.global_shift, check->race.flags, error);
     }
-    check->race.order.space = smk_clock_space_of(total);
+    check->race.order.space = smk_clock_space_of(check->race.copies ? 2 * total : total);
+    check->blocks = total;
     return status;
 }
 
@@ -510,7 +525,9 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
                                    .warp_sync = warp_sync,
                                    .missing_lanes = missing_lanes,
                                    .fence = fence,
-                                   .copy_done = complete_copy};
+                                   .copy_done = complete_copy,
+                                   .bulk_issue = smk_race_bulk_issue,
+                                   .bulk_done = smk_race_bulk_done};
     error = error == NULL ? &unused : error;
     const smk_module *module = program->module;
     if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {

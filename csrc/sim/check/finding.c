@@ -5,6 +5,7 @@
 #include "sim/check/finding.h"
 
 #include "base/heap.h"
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/check/action.h"
 #include "sim/exec/access.h"
@@ -290,6 +291,20 @@ static void write_race(const writer *w, const smk_finding_entry *entry, smk_find
                    entry->same_value ? "; both write the same value" : "");
 }
 
+/* An access to the target of a copy, or a write to its source, which the second side then loads. */
+static void write_async(const writer *w, smk_finding *finding, const char *here, const char *there)
+{
+    const smk_finding_side *a = &finding->first, *b = &finding->second;
+    const smk_instruction *copy = &w->ids->module->functions[b->function].instructions[b->instruction];
+    const bool bulk = smk_bulk_form_is(copy), reads = b->kind == SMK_ACCESS_LOAD;
+    (void)snprintf(finding->message, sizeof finding->message,
+                   "The %s at %s touches %s while the %s at %s may still %s it: %s.", op_name(a), here, a->variable,
+                   bulk ? "cp.async.bulk" : "cp.async", there, reads ? "read" : "write",
+                   bulk && smk_bulk_form_target(copy) == SMK_SPACE_SHARED
+                       ? "its thread has not seen the mbarrier complete, nor is it ordered behind one that has"
+                       : "its thread has not waited for the copy");
+}
+
 static void write_uninitialized(const writer *w, smk_finding *finding, const char *here, const char *there)
 {
     const smk_finding_side *a = &finding->first, *b = &finding->second;
@@ -345,10 +360,7 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
         write_uninitialized(w, finding, here, there);
         break;
     case SMK_FINDING_ASYNC_READ:
-        (void)snprintf(text, size,
-                       "The %s at %s touches %s while the cp.async at %s may still write it: its thread has not waited "
-                       "for the copy.",
-                       op_name(a), here, a->variable, there);
+        write_async(w, finding, here, there);
         break;
     case SMK_FINDING_BARRIER:
         write_barrier(w, finding, here, there);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { WARPS = SMK_HAPPENS_BEFORE_WARPS, WORDS_MIN = 64 };
+enum { WARPS = SMK_HAPPENS_BEFORE_WARPS, WORDS_MIN = 64, BARRIER_BYTES = 8 };
 #define TIME_MAX (UINT32_MAX / 2)
 
 static smk_clock_space *space_of(smk_happens_before *order)
@@ -486,6 +486,45 @@ void smk_happens_before_overwrite(smk_happens_before *order, bool shared, uint64
     if (word != NULL) {
         clear_word(space_of(order), word);
     }
+}
+
+/* Copies ---------------------------------------------------------------------------------------------- */
+
+void smk_happens_before_expect_copies(smk_happens_before *order, uint64_t blocks)
+{
+    order->space = smk_clock_space_of(2 * blocks);
+    order->copies_first = (uint32_t)blocks;
+}
+
+/* The lane that stands for an mbarrier; two of them share one only where they lie far apart. */
+static uint32_t stand_in_of(uint64_t barrier)
+{
+    return (uint32_t)(barrier / BARRIER_BYTES % ((uint64_t)WARPS * SMK_WARP_SIZE));
+}
+
+void smk_happens_before_land(smk_happens_before *order, uint64_t barrier)
+{
+    smk_happens_before_word *word = find_word(&order->words, barrier);
+    const uint32_t lane = stand_in_of(barrier);
+    if (word == NULL) {
+        word = make_word(order, &order->words, barrier);
+        if (word == NULL) {
+            return;
+        }
+        word->block = order->block;
+        word->block_scope = true;
+    }
+    smk_clock_raise_lane(space_of(order), &word->device_clock, order->copies_first + order->block, lane / SMK_WARP_SIZE,
+                         lane % SMK_WARP_SIZE, order->now);
+}
+
+bool smk_happens_before_is_landed(const smk_happens_before *order, uint64_t barrier, uint32_t time, uint32_t warp,
+                                  uint32_t lane)
+{
+    const uint32_t other = stand_in_of(barrier);
+    return order->lane != NULL &&
+           smk_happens_before_by_clock(order, order->copies_first + order->block, other / SMK_WARP_SIZE,
+                                       other % SMK_WARP_SIZE, time, warp, lane);
 }
 
 bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other_warp,

@@ -77,6 +77,7 @@ typedef struct smk_happens_before {
     uint32_t begin; /* time at which this block started */
     uint32_t base;  /* accesses up to this time happen before all that follow */
     uint32_t block;
+    uint32_t copies_first; /* this + block: a block whose lanes stand for mbarriers (smk_happens_before_land) */
     uint32_t warp_count;
     uint32_t warp_clock[SMK_HAPPENS_BEFORE_WARPS][SMK_HAPPENS_BEFORE_WARPS]; /* [warp][other warp] */
     uint32_t last[SMK_HAPPENS_BEFORE_WARPS];                                 /* time of the last access of a warp */
@@ -129,6 +130,14 @@ static inline bool smk_happens_before_has_words(const smk_happens_before *order,
 {
     return shared ? order->words.count > 0 : order->launch != NULL && order->launch->words.count > 0;
 }
+
+/* The bytes of a copy have landed that an mbarrier counts: they are released to its word, beside what threads release
+ * there. `blocks` are those of the launch. */
+void smk_happens_before_expect_copies(smk_happens_before *order, uint64_t blocks);
+void smk_happens_before_land(smk_happens_before *order, uint64_t barrier);
+/* Has the lane acquired what landed at that time? */
+bool smk_happens_before_is_landed(const smk_happens_before *order, uint64_t barrier, uint32_t time, uint32_t warp,
+                                  uint32_t lane);
 
 /* The same by the lane's vector clock alone; `block` may be another block. */
 bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other_warp,

@@ -3,6 +3,7 @@
 #include "sim/code/array_name.h"
 
 #include "base/heap.h"
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 
 #include <inttypes.h>
@@ -292,7 +293,10 @@ static void note(tracer *t, const smk_instruction *in, uint32_t instruction_id)
     } else if (smk_opcode_moves_matrices(in)) {
         const uint8_t origin = judge_operand(t, &in->operands[in->result_count], SMK_SPACE_SHARED);
         origin_of[0][instruction_id] = origin_of[1][instruction_id] = origin; /* [1]: of rows with padding */
-    } else if (smk_opcode_class(in) == SMK_CLASS_COPY && in->operand_count >= 3) {
+    } else if (smk_bulk_form_copies(in)) {
+        origin_of[0][instruction_id] = judge_operand(t, &in->operands[0], smk_bulk_form_target(in));
+        origin_of[1][instruction_id] = judge_operand(t, &in->operands[1], smk_bulk_form_source(in));
+    } else if (smk_opcode_class(in) == SMK_CLASS_COPY && !smk_bulk_form_is(in) && in->operand_count >= 3) {
         origin_of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
         origin_of[1][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);
     }

@@ -122,6 +122,11 @@ static void check_write(smk_warp_access *access, unsigned lane, uint64_t cell, c
     if ((access->reported_lanes >> lane & 1) != 0 || (own && pending && access->event->kind == SMK_ACCESS_COPY)) {
         return;
     }
+    if (pending && (race->launch->flags[line->write_id[i]] & SMK_RACE_LANDS) != 0 &&
+        (smk_race_bulk_has_landed(race, line, i, access->index, lane) ||
+         (access->flags & race->launch->flags[line->write_id[i]] & SMK_RACE_ATOMIC) != 0)) {
+        return; /* two reductions do not race either */
+    }
     /* the issue of the copy happens before this access and its completion does not: a wait is missing */
     bool copied = pending || line->issue_time[i] >= race->order.begin;
     if (copied &&
@@ -541,6 +546,9 @@ static uint32_t judge_space(smk_race *race, const smk_warp *warp, const smk_acce
                               .mask = mask};
     bool kept = space == SMK_SPACE_SHARED || space == SMK_SPACE_GLOBAL;
     access.flags = race->launch->flags[access.instruction_id];
+    if (event->used != NULL && (access.flags & SMK_RACE_ATOMIC) != 0) {
+        access.flags = 0; /* the source of a reduction: a plain load */
+    }
     race->order.last[access.index] = race->order.now;
     uint32_t refused = 0, overruns = smk_bounds_check_origin(race, warp, event, space, address, mask, &refused);
     if (overruns != 0) { /* their accesses outside the origin are not checked for races with other threads */

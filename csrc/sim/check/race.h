@@ -21,6 +21,7 @@ enum {
     SMK_RACE_VOLATILE = 4,
     SMK_RACE_ACQUIRE = 8,
     SMK_RACE_RELEASE = 16,
+    SMK_RACE_LANDS = 64,      /* a bulk copy that an mbarrier counts */
     SMK_RACE_BLOCK_SCOPE = 32 /* scope: the block (or its cluster, which is the block alone) */
 };
 
@@ -44,6 +45,7 @@ typedef struct smk_race_launch {
     smk_undefined_plan undefined;
     bool ordered;
     bool synchronizes; /* there are fences, or accesses that acquire or release */
+    bool copies;       /* there are bulk copies that an mbarrier counts */
     bool padded;       /* there are padding bytes between shared variables */
     unsigned shared_shift, global_shift;
 } smk_race_launch;
@@ -57,6 +59,16 @@ typedef struct smk_bounds_repeats {
     uint64_t unreported;
 } smk_bounds_repeats;
 
+/* Bulk copies that have landed, and where they were counted. */
+typedef struct smk_race_landing {
+    uint32_t time, barrier;
+} smk_race_landing;
+
+typedef struct smk_race_landings {
+    smk_race_landing *landing;
+    uint32_t count, capacity;
+} smk_race_landings;
+
 /* The state of a running block. */
 typedef struct smk_race {
     smk_race_launch *launch;
@@ -64,6 +76,7 @@ typedef struct smk_race {
     smk_happens_before order;
     smk_shadow shared, global;
     smk_undefined undefined;
+    smk_race_landings landings;
     uint64_t sequence;                                       /* of findings */
     const smk_allocation *allocation;                        /* of the last access */
     bool allocation_initialized;                             /* the host, or an earlier launch, has written all of it */
@@ -94,6 +107,13 @@ typedef struct smk_warp_access {
 /* The `access` of an observer; `state` is a smk_race. */
 uint32_t smk_race_check(void *state, const smk_warp *warp, const smk_access_event *event);
 void smk_race_complete_copy(smk_race *race, uint32_t warp, const smk_pending_copy *copy);
+
+/* race_bulk.c: the `bulk_issue` and `bulk_done` of an observer; and whether the lane has acquired the completion of the
+ * bulk copy that wrote the i-th cell of a line of shared memory. */
+bool smk_race_bulk_issue(void *state, const smk_warp *warp, smk_bulk_copy *copy);
+void smk_race_bulk_done(void *state, const smk_bulk_copy *copy, smk_bulk_stage stage);
+bool smk_race_bulk_has_landed(const smk_race *race, const smk_shadow_line *line, unsigned i, uint32_t warp,
+                              uint32_t lane);
 
 /* The value that a lane's store is about to write to a cell. */
 uint32_t smk_race_value(const smk_warp_access *access, unsigned lane, uint64_t cell);

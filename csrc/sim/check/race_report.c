@@ -1,8 +1,10 @@
 /* Makes events of recorded accesses, and reports races between blocks once all blocks have ended. */
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/check/race.h"
 
 #include "sim/exec/access.h"
+#include "sim/exec/bulk.h"
 #include "sim/exec/kernel_heap.h"
 
 enum { CELLS = SMK_SHADOW_CELLS };
@@ -10,6 +12,9 @@ enum { CELLS = SMK_SHADOW_CELLS };
 static smk_access_kind kind_of(const smk_instruction *instruction, bool loads)
 {
     smk_class class = smk_opcode_class(instruction);
+    if (!loads && smk_bulk_form_updates(instruction)) {
+        return SMK_ACCESS_ATOMIC;
+    }
     const bool stores = class == SMK_CLASS_STORE || instruction->opcode == SMK_OPCODE_STMATRIX;
     return stores                              ? SMK_ACCESS_STORE
            : class == SMK_CLASS_ATOMIC         ? SMK_ACCESS_ATOMIC
@@ -19,6 +24,9 @@ static smk_access_kind kind_of(const smk_instruction *instruction, bool loads)
 
 static unsigned bytes_of(const smk_instruction *instruction)
 {
+    if (smk_bulk_form_is(instruction)) {
+        return SMK_BULK_CHUNK;
+    }
     if (smk_opcode_class(instruction) == SMK_CLASS_COPY) {
         return (unsigned)instruction->operands[2].bits;
     }

@@ -53,7 +53,7 @@ typedef struct smk_shadow_line {
     uint32_t atomic_time[SMK_SHADOW_CELLS]; /* of the last atomic operation or strong store */
     uint32_t issue_time[SMK_SHADOW_CELLS];  /* at which the cp.async was issued that writes the cell; 0: none */
     uint32_t write_id[SMK_SHADOW_CELLS];
-    uint32_t value[SMK_SHADOW_CELLS];        /* stored by that write; without meaning for a copy */
+    uint32_t value[SMK_SHADOW_CELLS];        /* stored by that write; of a bulk copy the number of its landing, or 0 */
     uint16_t write_thread[SMK_SHADOW_CELLS]; /* warp * 32 + lane */
     uint32_t varied;                         /* cells to which the block has stored several values, one bit each */
     uint64_t number;                         /* address / bytes of a line */

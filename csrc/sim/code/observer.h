@@ -14,6 +14,7 @@
 
 typedef struct smk_block smk_block;
 typedef struct smk_pending_copy smk_pending_copy;
+typedef struct smk_bulk_copy smk_bulk_copy;
 struct smk_parked;
 
 typedef enum smk_access_kind {
@@ -33,6 +34,10 @@ typedef enum smk_observe {
 /* The pattern of addresses of half a warp: ONE address for all lanes, or a ROW of consecutive elements in lane
  * order. */
 typedef enum smk_access_shape { SMK_ACCESS_ANY, SMK_ACCESS_ONE, SMK_ACCESS_ROW } smk_access_shape;
+
+/* What has happened to a bulk copy: its source has been read, which its thread has waited for; the block has ended before
+ * its thread has waited; its target is written. */
+typedef enum smk_bulk_stage { SMK_BULK_READ, SMK_BULK_LEFT, SMK_BULK_WRITTEN } smk_bulk_stage;
 
 /* A warp-wide access. `space` is that of the instruction: GENERIC where it names none. Addresses of shared memory are
  * relative to the block's first byte, those of local memory to the thread's. Fields of lanes outside `mask` are
@@ -106,6 +111,10 @@ typedef struct smk_observer {
     void (*fence)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
     /* cp.async: a lane's copy is complete, because the lane has waited for it. `op` is the wait. */
     void (*copy_done)(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending_copy *copy);
+
+    /* cp.async.bulk; both may be NULL. A copy is issued: false leaves it out, though it counts as completed. */
+    bool (*bulk_issue)(void *state, const smk_warp *warp, smk_bulk_copy *copy);
+    void (*bulk_done)(void *state, const smk_bulk_copy *copy, smk_bulk_stage stage);
 } smk_observer;
 
 #endif

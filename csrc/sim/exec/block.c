@@ -125,6 +125,7 @@ void smk_block_free(smk_block *block)
         return;
     }
     smk_cover_count_close(block);
+    smk_bulk_free(block);
     if (block->control != NULL) {
         for (uint32_t i = 0; i < block->warp_count; i++) {
             if (block->warp[i].control != NULL) {
@@ -159,6 +160,7 @@ void smk_block_start(smk_block *block, uint64_t number)
     block->ready = block->live;
     memset(block->shared, FRESH_BYTE, run->shared_bytes);
     memset(block->barrier, 0, sizeof block->barrier);
+    smk_bulk_begin(block);
     for (uint32_t i = 0; i < block->warp_count; i++) {
         smk_warp_start(&block->warp[i], run->image->entry_code);
     }
@@ -246,6 +248,7 @@ smk_block_state smk_block_run(smk_block *block, uint64_t steps)
             return SMK_BLOCK_RUNNING;
         }
     }
+    smk_bulk_end(block);
     return SMK_BLOCK_DONE;
 }
 

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "sim/code/memory_view.h"
 #include "sim/code/run.h"
+#include "sim/exec/bulk.h"
 #include "sim/exec/warp.h"
 
 #include <stdbool.h>
@@ -68,6 +69,7 @@ typedef struct smk_block {
     smk_error error;
     uint64_t *counters;   /* of coverage; NULL where the image does not count it */
     void *observer_state; /* the observer's, where there is one */
+    smk_bulk *bulk;       /* copies of cp.async.bulk; NULL: there was none */
 } smk_block;
 
 smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *error);

@@ -269,10 +269,13 @@ const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
     return smk_warp_fail(warp, op, mask, SMK_TRAP, breaks ? "the kernel executed brkpt" : "the kernel executed trap");
 }
 
-/* A sleeping warp usually waits for others, so its turn ends. */
+/* A sleeping warp usually waits for others, or for copies, so its turn ends. */
 const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op)
 {
-    return smk_operation_mask(warp, op) == 0 ? op + 1 : smk_warp_yield(warp, op, op + 1);
+    if (smk_operation_mask(warp, op) == 0) {
+        return op + 1;
+    }
+    return smk_bulk_land(warp, op) ? smk_warp_yield(warp, op, op + 1) : NULL;
 }
 
 /* In a loop that does nothing but wait, time passes faster the longer it has waited, by a quarter a turn: it ends after

@@ -1,6 +1,7 @@
 #include "sim/lower/commute.h"
 
 #include "base/heap.h"
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/code/program.h"
 #include "sim/exec/atomic.h"
@@ -22,7 +23,7 @@ typedef struct finder {
 static bool is_update(const smk_instruction *instruction)
 {
     bool global = instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC;
-    return global && smk_opcode_class(instruction) == SMK_CLASS_ATOMIC;
+    return (global && smk_opcode_class(instruction) == SMK_CLASS_ATOMIC) || smk_bulk_form_updates(instruction);
 }
 
 /* Updates of one kind commute with each other. */

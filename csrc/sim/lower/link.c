@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/code/coverage.h"
 #include "sim/code/observer.h"
@@ -305,6 +306,9 @@ static bool depends_on_order(const builder *b, const smk_function *function)
         }
         if (class == SMK_CLASS_ATOMIC && is_global(instruction) &&
             (!smk_atomic_commutes(instruction) || returns_used_value(b, instruction))) {
+            return true;
+        }
+        if (smk_bulk_form_updates(instruction) && !smk_atomic_commutes(instruction)) {
             return true;
         }
         if ((class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE) && is_global(instruction) &&

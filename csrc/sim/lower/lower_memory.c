@@ -1,4 +1,5 @@
 /* Lowers loads, stores, atomics, copies, address conversions and the stack. */
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
@@ -8,7 +9,7 @@
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 
-enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16, ALIGNMENT_MAX = 4096, NARROW_BYTES_MAX = 16, GROUPS_MAX = 63 };
+enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16, ALIGNMENT_MAX = 4096, NARROW_BYTES_MAX = 16 };
 
 /* The address of an instruction: a row, and an offset. */
 typedef struct address {
@@ -74,6 +75,18 @@ static bool resolve(smk_lowering *lowering, const smk_operand *operand, smk_spac
     } else {
         made->row = smk_constant_rows_value(lowering->constant_rows, 64, value);
     }
+    return true;
+}
+
+bool smk_lower_address(smk_lowering *lowering, const smk_operand *operand, smk_space space, uint32_t *row,
+                       uint64_t *add)
+{
+    address made;
+    if (!resolve(lowering, operand, space, &made) || (made.narrow && !widen(lowering, &made))) {
+        return false;
+    }
+    *row = made.row;
+    *add = made.add;
     return true;
 }
 
@@ -323,6 +336,9 @@ static bool lower_async(smk_lowering *lowering)
 {
     const smk_instruction *instruction = lowering->instruction;
     smk_handler run = NULL;
+    if (smk_bulk_form_is(instruction)) {
+        return smk_lower_bulk(lowering);
+    }
     if (smk_module_has(instruction, SMK_MODIFIER_COMMIT_GROUP)) {
         run = smk_cp_async_commit;
     } else if (smk_module_has(instruction, SMK_MODIFIER_WAIT_GROUP)) {
@@ -335,7 +351,7 @@ static bool lower_async(smk_lowering *lowering)
     smk_operation *op = smk_lower_emit(lowering, run);
     if (op != NULL && run == smk_cp_async_wait_group) {
         const uint32_t groups = (uint32_t)instruction->operands[0].bits; /* ptxas takes any constant, and cuts it so */
-        op->u.immediate = groups < GROUPS_MAX ? groups : GROUPS_MAX;
+        op->u.immediate = groups < SMK_LOWER_GROUPS_MAX ? groups : SMK_LOWER_GROUPS_MAX;
     }
     return op != NULL;
 }

@@ -59,12 +59,19 @@ typedef struct smk_location {
 
 bool smk_lower_locate_variable(smk_lowering *lowering, smk_variable_ref index, smk_location *location);
 
+/* The row of 64-bit addresses of an operand, and what is added to each. False after a failure. */
+bool smk_lower_address(smk_lowering *lowering, const smk_operand *operand, smk_space space, uint32_t *row,
+                       uint64_t *add);
+
+enum { SMK_LOWER_GROUPS_MAX = 63 }; /* of copies that a wait leaves pending */
+
 /* Lower an instruction of a class: false after a failure. */
 bool smk_lower_memory(smk_lowering *lowering);  /* ld st ldu atom red cp.async cvta isspacep */
 bool smk_lower_control(smk_lowering *lowering); /* bra brx call ret exit trap bar barrier nanosleep */
 bool smk_lower_exchange(smk_lowering *lowering);
 bool smk_lower_mma(smk_lowering *lowering);     /* mma */
 bool smk_lower_texture(smk_lowering *lowering); /* tex tld4 suld sust */
+bool smk_lower_bulk(smk_lowering *lowering);    /* cp.async.bulk */
 
 /* Replaces block numbers in branches by operations, once all operations exist. */
 bool smk_lower_link(smk_lowering *lowering);

@@ -1,5 +1,6 @@
 #include "sim/profile/access_cost.h"
 
+#include "ptx/bulk_form.h"
 #include "ptx/opcode.h"
 #include "sim/code/bits.h"
 #include "sim/cost/async_cost.h"
@@ -387,6 +388,9 @@ bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *o
         *op = smk_module_has(instruction, SMK_MODIFIER_CAS) ? SMK_BANK_CAS : SMK_BANK_ATOMIC;
         break;
     case SMK_CLASS_COPY:
+        if (smk_bulk_form_is(instruction)) { /* goes past the path of loads and stores, and is not counted */
+            return false;
+        }
         *op = SMK_BANK_ASYNC;
         generic = true;
         break;

@@ -618,6 +618,15 @@ case("async_zeros", args=usual(90))
 case("async_past_end", args=exact(250), may="uninitialized", cure="async_zeros")
 case("async_same_target", may="async_read", cure="async_own")
 
+# bulk.cu
+case("bulk_no_wait", cure="bulk_waited")
+case("bulk_waited", right=lambda args: args[0][63::-1])
+case("bulk_wrong_phase", cure="bulk_waited")
+case("bulk_stored", right=lambda args: args[0][63::-1])
+case("bulk_overwrite", cure="bulk_stored")
+case("bulk_written")
+case("bulk_read_only", cure="bulk_written")
+
 # The memory model --------------------------------------------------------------------------------
 
 

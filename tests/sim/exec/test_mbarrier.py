@@ -174,6 +174,73 @@ def test_copies_arrive(arrive, machine):
     assert smemkit.check(kernel, 1, 128, (out, values)).findings == []
 
 
-def test_transactions_are_refused():
-    with pytest.raises(smemkit.UnsupportedError, match="expect_tx"):
-        launch("mbarrier.arrive.expect_tx.shared.b64 %rd9, [bar], 16;\n", "sim")
+TRANSACTIONS = {
+    # arrivals and bytes by hand of one thread, and whether the first phase is complete behind them
+    "expected, then completed": ("arrive.expect_tx _ 48", "complete_tx 48", True),
+    "completed, then expected": ("complete_tx 48", "arrive.expect_tx _ 48", True),
+    "some are missing": ("arrive.expect_tx _ 48", "complete_tx 32", False),
+    "expected apart": ("expect_tx 1048575", "complete_tx 1048575", "arrive _", True),
+    "in several steps": (
+        "expect_tx 16",
+        "arrive.expect_tx _ 32",
+        "complete_tx 40",
+        "complete_tx 8",
+        True,
+    ),
+    "an arrival is missing": ("expect_tx 16", "complete_tx 16", False),
+    "dropped": ("arrive_drop.expect_tx _ 16", "complete_tx 16", True),
+    "none": ("arrive.expect_tx _ 0", True),
+}
+
+
+@pytest.mark.parametrize("name", TRANSACTIONS)
+def test_transactions(name, machine):
+    *steps, complete = TRANSACTIONS[name]
+    body = "mbarrier.init.shared.b64 [bar], 1;\n"
+    for step in steps:
+        word, *operands = step.split()
+        state = ["%rd9"] if "_" in operands else []
+        numbers = [operand for operand in operands if operand != "_"]
+        body += f"mbarrier.{word}.shared.b64 {', '.join([*state, '[bar]', *numbers])};\n"
+    body += "mbarrier.test_wait.parity.shared.b64 %p2, [bar], 0;\nselp.u32 %r5, 1, 0, %p2;\n"
+    body += "st.global.u32 [%rd1], %r5;\n"
+    out, _ = launch("@!%p1 bra END;\n" + body + "END:\n", machine)
+    assert out[0] == complete
+
+
+def test_bytes_in_registers_and_phases(machine):
+    """Ten phases, each of a warp whose lanes expect what one of them completes."""
+    n = 32
+    body = START.format(count=n) + "mov.u32 %r10, 0;\nmul.lo.u32 %r11, %r1, 3;\n"
+    for i in range(10):
+        body += "mbarrier.arrive.expect_tx.shared.b64 %rd9, [bar], %r11;\n"
+        body += f"@%p1 mbarrier.complete_tx.shared.b64 [bar], {3 * n * (n - 1) // 2};\n"
+        body += f"W{i}: mbarrier.try_wait.parity.shared.b64 %p2, [bar], {i % 2};\n@!%p2 bra W{i};\n"
+        body += "add.u32 %r10, %r10, 1;\n"
+    out, _ = launch(body + "st.global.u32 [%rd3], %r10;\n", machine, n)
+    assert out.tolist() == [10] * n
+
+
+STORES = {
+    "b32": ("st.async.weak", "b32 [%r7], %r5", 4),
+    "v4": ("st.async", "v4.b32 [%r7], {%r5, %r5, %r5, %r5}", 16),
+    "sum": ("red.async.relaxed.cluster", "add.u32 [%r7], %r5", 4),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_stores_that_count_bytes(name, machine):
+    """Each thread stores to the cell of another thread, which waits for the bytes."""
+    word, rest, step = STORES[name]
+    n = 64
+    body = START.format(count=1) + "ld.global.u32 %r5, [%rd4];\nmov.u32 %r6, tile;\n"
+    body += f"xor.b32 %r8, %r1, {n - 1};\nmad.lo.u32 %r7, %r8, {step}, %r6;\n"
+    body += f"mad.lo.u32 %r9, %r1, {step}, %r6;\nst.shared.u32 [%r9], 0;\nbar.sync 0;\n"
+    body += f"@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd9, [bar], {n * step};\n"
+    body += f"{word}.shared::cluster.mbarrier::complete_tx::bytes.{rest}, [bar];\n"
+    body += "W0: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra W0;\n"
+    body += "ld.shared.u32 %r5, [%r9];\nst.global.u32 [%rd3], %r5;\n"
+    out, values = launch(body, machine, n)
+    np.testing.assert_array_equal(out, values[::-1])
+    kernel = smemkit.RawModule(HEAD + body + "ret;\n}\n", backend="sim").get_function("k")
+    assert smemkit.check(kernel, 1, n, (out, values)).findings == []
