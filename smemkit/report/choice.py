@@ -316,7 +316,7 @@ def explain_choice(function: Callable[..., Any], *args: Any, **keywords: Any) ->
     >>> a, b = (numpy.ones((1024, 1024), dtype="float32") for _ in range(2))
     >>> choice = smemkit.explain_choice(smemkit.gemm, a, b, backend="sim")
     >>> choice.variant, choice["register_2d"].tile
-    ('tuned', (128, 128))
+    ('direct', (128, 128))
     >>> there = smemkit.explain_choice(smemkit.gemm, a, b, device="rtx 3060")
     >>> there.variant != "tuned", there.predicted_for
     (True, 'RTX 3060')

@@ -65,7 +65,7 @@ def test_text():
     first, *_ = text.splitlines()
     assert first == (
         "gemm of float32, m = 1,024, k = 1,024, n = 1,024, on 132 multiprocessors of 9.0: "
-        'auto takes "tuned"'
+        'auto takes "direct"'
     )
     assert "64 x 64" in text and "arrange, " in text
     assert "Exhibits that auto never takes: naive_uncoalesced, column" in text
