@@ -33,6 +33,7 @@ from .service import (
     find_latencies,
     find_lines,
     find_service,
+    has_idle,
 )
 from .turns import time_relay, time_turns
 from .uneven import split_last, time_busiest, time_last
@@ -236,7 +237,8 @@ def find_demand(
         counters[f"shared.{op}.instructions"] * service[f"{op}.shared"] / PARTITIONS
         for op in ("load", "store", "atomic")
     )
-    looked_up += kinds.get("shuffle", 0.0) + count_idle(counters, kinds)
+    if has_idle(card):
+        looked_up += kinds.get("shuffle", 0.0) + count_idle(counters, kinds)
     parts.append(part("l1", looked_up, "wavefronts", 1.0))
     if words := count_constants(facts, executed):
         parts.append(part("constants", words, "words", CONSTANTS))

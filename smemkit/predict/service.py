@@ -145,9 +145,15 @@ def find_lines(
         if requests and made.get(line):
             share = min(1.0, requests / made[line])
             least = WARP / card.lsu_lanes_per_clk
-            idle = PARTITIONS * least if any(counters.get(name) for name in SHARED) else 0.0
+            shared = any(counters.get(name) for name in SHARED)
+            idle = PARTITIONS * least if shared and has_idle(card) else 0.0
             found[line] = LineAccess(share, PARTITIONS * max(least, waves / requests), idle)
     return found
+
+
+def has_idle(card: Card) -> bool:
+    """Do accesses without lanes take a wavefront? They do on an H200; an A100 is faster."""
+    return card.compute_capability.startswith("9.")
 
 
 def count_idle(counters: Mapping[str, float], issued: Mapping[str, float]) -> float:

@@ -29,7 +29,7 @@ def test_the_page_has_the_kernels(rows):
     assert unseen.fill_page(page, rows) == page
 
 
-@pytest.mark.parametrize("name", ["half_pairs_chain", "banks4"])
+@pytest.mark.parametrize("name", ["half_pairs_chain", "banks4", "chain_int"])
 def test_the_model_gives_the_record(rows, name):
     if not all(disassemble.find_tool(tool) for tool in ("ptxas", "nvdisasm")):
         pytest.skip("no ptxas and nvdisasm; the extra [test] brings them")
