@@ -30,6 +30,7 @@ typedef struct smk_gemm_tile {
     double writes[2];  /* of rows of c of an even length, and of an odd one */
     bool begins_early; /* its kernels wait for the launches before them: these may still run */
     bool is_lean;      /* of lean */
+    bool cuts_ahead;   /* a step's numbers are cut while the one before it is multiplied */
 } smk_gemm_tile;
 
 /* What a block of a tile for a short k stages at once: so many k, a multiple of 4. */

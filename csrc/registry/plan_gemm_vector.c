@@ -16,9 +16,9 @@ enum { LANES_LEAST = 16, LANES_MANY = 64, MANY_THREADS = 1024, LANE_READS = 4, L
 enum { WIDE_BYTES = 1 << 20, PART_ALONG = 1024, PART_ACROSS = 128, PART_STAGED = 128, PARTS_MOST = 64 };
 enum { BLOCKS_ALONG = 2, BLOCKS_ACROSS = 2, BLOCKS_STAGED = 4 };
 
-/* And across k: a shorter k is not cut, nor that of a large matrix with a stripe for every FEW_STRIPES multiprocessors;
+/* And across k: the columns from which on rows that begin anywhere are read 16 bytes at a time; a shorter k is not cut, nor that of a large matrix with a stripe for every FEW_STRIPES multiprocessors;
  * the lanes of a stripe where k is cut. */
-enum { CUT_ACROSS = 1280, FEW_STRIPES = 3, LANES_CUT = 16 };
+enum { SLANT_LEAST = 128, CUT_ACROSS = 1280, FEW_STRIPES = 3, LANES_CUT = 16 };
 
 /* By trial too: bytes of a row that is read by the kernel that reads rows wherever they begin, though others can read it;
  * the lanes of a row there at least; the threads of a multiprocessor beyond which a row has half as many. */
@@ -222,7 +222,7 @@ static division divide_stripes(const smk_request *request, const vector_shape *s
 {
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes, count = count_multiprocessors(request);
     const bool is_whole = is_packed(shape, pack),
-               is_gapless = shape->w_row == 1 && shape->w_i == shape->rows && shape->rows >= pack;
+               is_gapless = shape->w_row == 1 && shape->w_i == shape->rows && shape->rows >= SLANT_LEAST;
     const bool is_wide = measure_matrix(request, shape) >= WIDE_BYTES && (is_whole || is_gapless);
     const int64_t columns = is_wide ? pack : 1, lost = is_wide && !is_whole ? columns : 0;
     division made = {.at_once = 1, .passes = shape->vectors, .threads = THREADS_ACROSS};

@@ -27,7 +27,7 @@ NEEDS = {
     ),
     "9.0": (
         r"elect|griddepcontrol|stmatrix|mapa|getctarank|st\.async|red\.async|multimem|wgmma",
-        r"setmaxnreg|barrier\.cluster|cp\.(?:reduce\.)?async\.bulk",
+        r"setmaxnreg|barrier\.cluster|cp\.(?:reduce\.)?async\.bulk|fence\.proxy\.async",
         r"mbarrier\.(?:try_wait|expect_tx|complete_tx|\S*relaxed)",
         r"mbarrier\.arrive(?:_drop)?\.(?!noComplete)[^,;]*,[^,;]*,",  # of several at once
         r"\S*\.cluster\b|\S*::cluster\b",

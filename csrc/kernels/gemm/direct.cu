@@ -345,7 +345,8 @@ template <int TM, int TN, int WM, int WN, int GROUPS, int MEET, bool QUADS, type
         return {{at + x * along, at + y * along}, first_k};
     }
 
-    // Reads what a lane needs of a step; zeros stand for k that are outside. The next call reads the next step.
+    // Reads what a lane needs of a step; zeros stand for k that are outside. The next call reads the next step. (Plain
+    // reads stay before the barrier behind them; ptxas moves those of __ldg past it, where their wait is not hidden.)
     static __device__ __forceinline__ void load(const gemm_direct_call &g, source &from, float (&number)[2][4], int f,
                                                 int depth)
     {
@@ -355,18 +356,18 @@ template <int TM, int TN, int WM, int WN, int GROUPS, int MEET, bool QUADS, type
 #pragma unroll
             for (int h = 0; h < 2; ++h)
                 *reinterpret_cast<float4 *>(number[h]) =
-                    left > 0 ? __ldg(reinterpret_cast<const float4 *>(from.at[h])) : float4{};
+                    left > 0 ? *reinterpret_cast<const float4 *>(from.at[h]) : float4{};
         } else if (QUADS) {
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
-                const float2 x = left > 0 ? __ldg(reinterpret_cast<const float2 *>(from.at[0] + e * step)) : float2{};
+                const float2 x = left > 0 ? *reinterpret_cast<const float2 *>(from.at[0] + e * step) : float2{};
                 number[0][e] = x.x;
                 number[1][e] = x.y;
             }
         } else {
 #pragma unroll
             for (int e = 0; e < 8; ++e)
-                number[e / 4][e % 4] = left > e % 4 * NEXT_K ? __ldg(from.at[e / 4] + e % 4 * NEXT_K * step) : 0.0f;
+                number[e / 4][e % 4] = left > e % 4 * NEXT_K ? from.at[e / 4][e % 4 * NEXT_K * step] : 0.0f;
         }
         from.at[0] += DEPTH * step;
         from.at[1] += DEPTH * step;

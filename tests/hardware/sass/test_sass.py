@@ -55,9 +55,12 @@ SHARED = (
     "a loop is unrolled whose rounds are as far apart as the sums of two warps: neighbours among "
     "them add some of the same words, each of which is read once"
 )
+ENDS = "two stores under like guards end alike: some of the second have the line of the first"
 
 KNOWN = {
     ("counts/atomic_uniform", "atomic_uniform"): CALLS,
+    ("gemm/direct", "gemm_direct_broad_float32"): ENDS,
+    ("gemm/direct", "gemm_direct_joint_float32"): ENDS,
     ("gemm/lean", "gemm_lean_rows2_float32"): SHARED,
     ("gemm/lean", "gemm_lean_rows4_float32"): SHARED,
     ("gemm/lean", "gemm_lean_rows8_wide_float32"): SHARED,

@@ -134,12 +134,13 @@ def test_groups_complete_in_order(machine):
     assert kinds(body) == []
 
 
-def test_from_shared_to_shared_memory(machine):
+def test_from_shared_to_shared_memory():
+    """Without clusters an H200 calls the instruction illegal; here a block is one."""
     body = INIT + GATHER + FENCE + EXPECT
     body += "@%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
     body += f"[other], [tile], {BYTES}, [bar];\n" + WAIT.format(n=0, parity=0)
     body += "ld.shared.u32 %r10, [%r6];\nst.global.u32 [%rd3], %r10;\n"
-    out, values = launch(body, machine)
+    out, values = launch(body, "sim")
     np.testing.assert_array_equal(out, values[:N] + 5)
     assert kinds(body) == []
 
@@ -193,7 +194,7 @@ def test_reductions_of_many_blocks(machine):
 
 
 @pytest.mark.parametrize("name", ["add.u32", "max.s32", "xor.b32", "inc.u32"])
-def test_reductions_in_shared_memory(name, machine):
+def test_reductions_in_shared_memory(name):
     dtype, function = REDUCTIONS[name]
     rng = np.random.default_rng(len(name))
     before, values = (rng.integers(0, 40, N).astype(dtype) for _ in range(2))
@@ -202,7 +203,7 @@ def test_reductions_in_shared_memory(name, machine):
     body += "@%p1 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes."
     body += f"{name} [other], [tile], {BYTES}, [bar];\n" + WAIT.format(n=0, parity=0)
     body += "ld.shared.u32 %r10, [%r6];\nst.global.u32 [%rd3], %r10;\n"
-    launch(body, machine, out, values)
+    launch(body, "sim", out, values)
     np.testing.assert_array_equal(out, function(before, values).astype(dtype))
     assert kinds(body) == []
 
