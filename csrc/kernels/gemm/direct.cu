@@ -345,8 +345,7 @@ template <int TM, int TN, int WM, int WN, int GROUPS, int MEET, bool QUADS, type
         return {{at + x * along, at + y * along}, first_k};
     }
 
-    // Reads what a lane needs of a step; zeros stand for k that are outside. The next call reads the next step. (Plain
-    // reads stay before the barrier behind them; ptxas moves those of __ldg past it, where their wait is not hidden.)
+    // Reads a lane's part of a step, 0 for k outside; not by __ldg, which ptxas moves past the barrier, where all wait.
     static __device__ __forceinline__ void load(const gemm_direct_call &g, source &from, float (&number)[2][4], int f,
                                                 int depth)
     {

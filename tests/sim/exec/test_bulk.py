@@ -39,10 +39,10 @@ def make(body):
     return smemkit.RawModule(HEAD + body + "ret;\n}\n", backend="sim").get_function("k")
 
 
-def launch(body, machine, out=None, values=None, blocks=1):
+def launch(body, machine, out=None, values=None, blocks=1, head=HEAD):
     out = np.full(N, 7, np.uint32) if out is None else out
     values = np.arange(4 * N, dtype=np.uint32) * 3 + 1 if values is None else values
-    module = smemkit.RawModule(HEAD + body + "ret;\n}\n", backend=machine)
+    module = smemkit.RawModule(head + body + "ret;\n}\n", backend=machine)
     module.get_function("k")(blocks, N, (out, values), backend=machine)
     return out, values
 
@@ -134,13 +134,13 @@ def test_groups_complete_in_order(machine):
     assert kinds(body) == []
 
 
-def test_from_shared_to_shared_memory():
+def test_from_shared_to_shared_memory(machine):
     """Without clusters an H200 calls the instruction illegal; here a block is one."""
     body = INIT + GATHER + FENCE + EXPECT
     body += "@%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
     body += f"[other], [tile], {BYTES}, [bar];\n" + WAIT.format(n=0, parity=0)
     body += "ld.shared.u32 %r10, [%r6];\nst.global.u32 [%rd3], %r10;\n"
-    out, values = launch(body, "sim")
+    out, values = launch(body, machine, head=HEAD.replace(")\n{", ")\n.reqnctapercluster 1\n{"))
     np.testing.assert_array_equal(out, values[:N] + 5)
     assert kinds(body) == []
 

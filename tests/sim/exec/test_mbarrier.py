@@ -5,7 +5,7 @@ import pytest
 
 import smemkit
 
-HEAD = """.version 8.0
+HEAD = """.version 8.1
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 out, .param .u64 in)
@@ -18,6 +18,7 @@ mov.u32 %r1, %tid.x; mov.u32 %r2, bar;
 mad.wide.u32 %rd3, %r1, 4, %rd1; mad.wide.u32 %rd4, %r1, 4, %rd2;
 setp.eq.u32 %p1, %r1, 0;
 """
+OF_CLUSTER = HEAD.replace(")\n{", ")\n.reqnctapercluster 1\n{")
 START = "@%p1 mbarrier.init.shared.b64 [bar], {count};\nbar.sync 0;\n"
 WAIT = {
     "state": "mbarrier.arrive.shared.b64 %rd9, [bar];\n"
@@ -35,10 +36,10 @@ REVERSE = (
 )
 
 
-def launch(body, machine, n=128, arrays=None):
+def launch(body, machine, n=128, arrays=None, head=HEAD):
     out = np.zeros(n, np.uint32)
     values = np.arange(n, dtype=np.uint32) * 3 + 1 if arrays is None else arrays
-    text = HEAD + body + "ret;\n}\n"
+    text = head + body + "ret;\n}\n"
     smemkit.RawModule(text, backend=machine).get_function("k")(1, n, (out, values), backend=machine)
     return out, values
 
@@ -240,7 +241,7 @@ def test_stores_that_count_bytes(name, machine):
     body += f"{word}.shared::cluster.mbarrier::complete_tx::bytes.{rest}, [bar];\n"
     body += "W0: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra W0;\n"
     body += "ld.shared.u32 %r5, [%r9];\nst.global.u32 [%rd3], %r5;\n"
-    out, values = launch(body, machine, n)
+    out, values = launch(body, machine, n, head=OF_CLUSTER)
     np.testing.assert_array_equal(out, values[::-1])
-    kernel = smemkit.RawModule(HEAD + body + "ret;\n}\n", backend="sim").get_function("k")
+    kernel = smemkit.RawModule(OF_CLUSTER + body + "ret;\n}\n", backend="sim").get_function("k")
     assert smemkit.check(kernel, 1, n, (out, values)).findings == []
