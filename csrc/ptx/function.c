@@ -148,8 +148,10 @@ static smk_status parse_directive(smk_parser *parser, smk_function *function)
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_REQNCTAPERCLUSTER)) {
         return parse_cluster_size(parser);
     }
-    if (smk_parse_at_directive(parser, SMK_DIRECTIVE_EXPLICITCLUSTER) ||
-        smk_parse_at_directive(parser, SMK_DIRECTIVE_BLOCKSARECLUSTERS)) {
+    if (smk_parse_at_directive(parser, SMK_DIRECTIVE_EXPLICITCLUSTER)) {
+        return smk_parse_next(parser); /* how many blocks it has says .reqnctapercluster, or the launch */
+    }
+    if (smk_parse_at_directive(parser, SMK_DIRECTIVE_BLOCKSARECLUSTERS)) {
         return smk_refuse_words(parser, &parser->token, parser->token.text, SMK_FEATURE_CLUSTER);
     }
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_PRAGMA)) {

@@ -96,6 +96,7 @@ def test_functions_of_the_device_runtime(name):
 
 def test_clusters_of_one_block_run():
     load(build("", directives=".reqnctapercluster 1"))(1, 1, ())
+    load(build("", directives=".explicitcluster .reqnctapercluster 1, 1, 1"))(1, 1, ())
     error = refuse(build("", directives=".reqnctapercluster 2"))
     assert "__cluster_dims__" in str(error)
 
