@@ -93,8 +93,7 @@ def has_tqdm():
     ],
 )
 def test_a_long_launch_shows_its_blocks(verb, words, has_tqdm):
-    count = 150_000 if verb.startswith("kernel(") else 50_000
-    shown, printed = run_at_terminal(verb, count=count)
+    shown, printed = run_at_terminal(verb, count=200_000)
     assert words in shown and "/400 blocks" in shown
     assert shown.rstrip(" \r").endswith("]") and shown.endswith("\r")  # the bar is wiped
     assert printed == "threads 1\n"
