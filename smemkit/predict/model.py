@@ -18,7 +18,7 @@ from .. import _core
 from . import local_memory
 from .atomics import list_gathered, time_atomics
 from .latency import Latencies, LineAccess, WarpTimes, time_warps
-from .opcode_classes import pipe_clocks
+from .opcode_classes import PARTITIONS, WARP_SIZE, pipe_clocks
 from .phases import find_late, find_phases, is_watching, time_phases
 from .ptx_chain import time_chain
 from .ptx_counts import count_classes
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     Triple = tuple[int, int, int]
     Place = tuple[str | None, int | None]
 
-WARP, PARTITIONS = 32, 4
 OWN = "multiprocessor"
 STARTS = "block starts"
 LONGEST, TURNS, LAST_BLOCK = "longest warp", "turns", "last block"
@@ -109,9 +108,9 @@ def count_resident(
     limits: Mapping[str, Any], threads: int, registers: int, shared_bytes: int
 ) -> tuple[int, str]:
     """(blocks that a multiprocessor holds at once, what limits them)."""
-    warps = -(-threads // WARP)
+    warps = -(-threads // WARP_SIZE)
     unit = limits["register_allocation_unit"]
-    warp_registers = -(-registers * WARP // unit) * unit
+    warp_registers = -(-registers * WARP_SIZE // unit) * unit
     warps_most = limits["registers_per_multiprocessor"] // PARTITIONS // warp_registers * PARTITIONS
     shared_unit = limits["shared_allocation_unit_bytes"]
     reserved = limits["shared_bytes_per_block_reserved"]
@@ -245,7 +244,7 @@ def find_demand(
     local = local_memory.find_traffic(facts, card, resident, card.l2_mb * 2**20 * L2_KEPT)
     parts += add_memory(facts, card, traffic, local, active)
     parts += add_atomics(facts, card, active, list_gathered(executed))
-    warps = -(-threads // WARP)
+    warps = -(-threads // WARP_SIZE)
     starts = max(card.block_clk, card.warp_clk * warps)
     parts.append(part(STARTS, blocks, "blocks", 1 / starts))
     latencies = find_latencies(facts, card, traffic, local, warps)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .issue_steps import QUEUED
 from .latency import Answer, Latencies, LineAccess
-from .opcode_classes import PARTITIONS, count_clocks, matrix_clocks
+from .opcode_classes import PARTITIONS, WARP_SIZE, count_clocks, matrix_clocks
 from .reuse import LINE, collect_accesses, count_noted
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .local_memory import LocalTraffic
     from .reuse import Traffic
 
-WARP = 32
 LED = 0.1  # pairs of sectors that an access is the first to touch, for each sector, if others lead
 # Words of constant memory that a multiprocessor reads in a clock, and clocks by which each further
 # one that lanes of a request ask for comes later (our probe on an H200, "constants" of
@@ -42,7 +41,7 @@ def find_service(facts: Mapping[str, Any], card: Card, traffic: Traffic) -> dict
     """
     counters = facts["counters"]
     banks = PARTITIONS * LINE / card.shared_bytes_per_clk
-    least = PARTITIONS * WARP / card.lsu_lanes_per_clk  # whatever a warp asks for
+    least = PARTITIONS * WARP_SIZE / card.lsu_lanes_per_clk  # whatever a warp asks for
     scale = facts["blocks_total"] / facts["blocks"]
     found = {}
     for op in ("load", "store", "atomic"):
@@ -144,7 +143,7 @@ def find_lines(
             found[line] = LineAccess(1.0, PARTITIONS * different / CONSTANTS, later=later)
         if requests and made.get(line):
             share = min(1.0, requests / made[line])
-            least = WARP / card.lsu_lanes_per_clk
+            least = WARP_SIZE / card.lsu_lanes_per_clk
             shared = any(counters.get(name) for name in SHARED)
             idle = PARTITIONS * least if shared and has_idle(card) else 0.0
             found[line] = LineAccess(share, PARTITIONS * max(least, waves / requests), idle)

@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from . import ptx_chain
 from .executed import map_counts
 from .latency import time_warps
 from .phases import is_watching
@@ -28,7 +29,7 @@ LITTLE = 0.05  # of the instructions: of a loop with fewer blocks will seldom ha
 # Of instructions, a line each: a fence and an atomic whose result is read; by them a block finds
 # out that it is the last one.
 GUARD = r"^(?:@\S+\s+)?"
-FENCE = re.compile(GUARD + r"(?:membar\.(?:gl|sys)|fence\.\w+\.(?:gpu|sys))\b", re.MULTILINE)
+FENCE = re.compile(GUARD + ptx_chain.FENCE.pattern + r"\b", re.MULTILINE)
 TICKET = re.compile(GUARD + r"atom\.(?!shared)", re.MULTILINE)
 TURN = re.compile(GUARD + r"atom\.(?!shared)(?:\w+\.)*inc\b", re.MULTILINE)
 RARE = 0.1  # times as often as the busiest warp: what others execute less often is the last one's
