@@ -26,83 +26,90 @@ enum { APART_ROWS = 64 };
         2.0, 2.8                                                                                                       \
     }
 
+/* What all rows of the table say. */
+#define OF_BLOCK(part_, bytes_, threads_, rows_, columns_, depth_, shared_, resident_)                                 \
+    .part = part_, .bytes = bytes_, .threads = threads_, .rows = rows_, .columns = columns_, .depth = depth_,          \
+    .shared_bytes = shared_, .resident = resident_
+#define TIMES(start_, alone_, busy_, end_) .start = start_, .alone = alone_, .busy = busy_, .end = end_
+
 static const smk_gemm_tile tiles[] = {
-#define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
-                      odd_b)                                                                                           \
-    {#variant, part,  4,     128, rows, columns, depth, shared_bytes, resident,     start, alone, busy,                \
-     end,      odd_a, odd_b, 0.0, 1.0,  0.0,     0.0,   SMK_GEMM_ANY, WRITTEN_ONCE, false, false, false},
-#define SMK_GEMM_DOUBLE_TILE(variant, part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, \
-                             end, odd_a, odd_b, turned, reads, last, each)                                             \
-    {#variant, part,  8,     threads, rows,  columns, depth, shared_bytes, resident,          start, alone, busy,      \
-     end,      odd_a, odd_b, turned,  reads, last,    each,  SMK_GEMM_ANY, WRITTEN_AS_DOUBLE, true,  false, false},
-#define SMK_GEMM_FMA_TILE(part, rows, columns, depth, threads, shared_bytes, resident, start, alone, busy, end, odd_a, \
-                          odd_b, last, each)                                                                           \
-    {"fma", part,  4,     threads, rows,      columns, depth, shared_bytes, resident,     start, alone, busy,          \
-     end,   odd_a, odd_b, 0.0,     FMA_READS, last,    each,  SMK_GEMM_ANY, WRITTEN_ONCE, false, false, false},
-#define SMK_GEMM_LEAN_TILE(part, rows, columns, depth, threads, shared_bytes, resident, kind, start, alone, busy, end, \
-                           odd_b, reads, last, each, writes, odd_writes)                                               \
-    {"lean",                                                                                                           \
-     part,                                                                                                             \
-     4,                                                                                                                \
-     threads,                                                                                                          \
-     rows,                                                                                                             \
-     columns,                                                                                                          \
-     depth,                                                                                                            \
-     shared_bytes,                                                                                                     \
-     resident,                                                                                                         \
-     start,                                                                                                            \
-     alone,                                                                                                            \
-     busy,                                                                                                             \
-     end,                                                                                                              \
-     0.0,                                                                                                              \
-     odd_b,                                                                                                            \
-     0.0,                                                                                                              \
-     reads,                                                                                                            \
-     last,                                                                                                             \
-     each,                                                                                                             \
-     SMK_GEMM_##kind,                                                                                                  \
-     {writes, odd_writes},                                                                                             \
-     true,                                                                                                             \
-     true,                                                                                                             \
-     false},
-#define SMK_GEMM_SHORT_TILE(part, rows, columns, threads, resident, start, alone, busy, end)                           \
-    {"fma", part, 4,   threads, rows, columns,        SHORT_STEP,   0,     resident, start, alone, busy, end, 0.0,     \
-     0.0,   0.0,  1.0, 0.0,     0.0,  SMK_GEMM_SHORT, WRITTEN_ONCE, false, false,    false},
-#define SMK_GEMM_ONCE_TILE(part, rows, columns, depth, threads, shared_bytes, resident, kind, start, alone, busy, end, \
-                           writes, odd_writes)                                                                         \
-    {"direct",                                                                                                         \
-     part,                                                                                                             \
-     4,                                                                                                                \
-     threads,                                                                                                          \
-     rows,                                                                                                             \
-     columns,                                                                                                          \
-     depth,                                                                                                            \
-     shared_bytes,                                                                                                     \
-     resident,                                                                                                         \
-     start,                                                                                                            \
-     alone,                                                                                                            \
-     busy,                                                                                                             \
-     end,                                                                                                              \
-     0.0,                                                                                                              \
-     0.0,                                                                                                              \
-     0.0,                                                                                                              \
-     1.0,                                                                                                              \
-     0.0,                                                                                                              \
-     0.0,                                                                                                              \
-     SMK_GEMM_##kind,                                                                                                  \
-     {writes, odd_writes},                                                                                             \
-     false,                                                                                                            \
-     false,                                                                                                            \
-     true},
-#define SMK_GEMM_UNSTAGED_TILE(part, rows, columns, depth, threads, resident, start, alone, busy, end, writes,         \
-                               odd_writes)                                                                             \
-    {"unstaged", part,     8,     threads, rows, columns,      depth,                                                  \
-     0,          resident, start, alone,   busy, end,          0.0,                                                    \
-     0.0,        0.0,      1.0,   0.0,     0.0,  SMK_GEMM_ANY, {writes, odd_writes},                                   \
-     true,       false,    false},
-#define SMK_GEMM_EARLY_TILE(part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end)               \
-    {"overlapped", part, 4,   256, rows, columns, depth, shared_bytes, resident,     start, alone, busy,               \
-     end,          0.0,  0.0, 0.0, 1.0,  0.0,     0.0,   SMK_GEMM_ANY, WRITTEN_ONCE, true,  false, false},
+#define SMK_GEMM_TILE(variant_, part_, rows_, columns_, depth_, shared_, resident_, start_, alone_, busy_, end_,       \
+                      odd_a_, odd_b_)                                                                                  \
+    {.variant = #variant_,                                                                                             \
+     OF_BLOCK(part_, 4, 128, rows_, columns_, depth_, shared_, resident_),                                             \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .odd_a = odd_a_,                                                                                                  \
+     .odd_b = odd_b_,                                                                                                  \
+     .reads = 1.0,                                                                                                     \
+     .writes = WRITTEN_ONCE},
+#define SMK_GEMM_DOUBLE_TILE(variant_, part_, rows_, columns_, depth_, threads_, shared_, resident_, start_, alone_,   \
+                             busy_, end_, odd_a_, odd_b_, turned_, reads_, last_, each_)                               \
+    {.variant = #variant_,                                                                                             \
+     OF_BLOCK(part_, 8, threads_, rows_, columns_, depth_, shared_, resident_),                                        \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .odd_a = odd_a_,                                                                                                  \
+     .odd_b = odd_b_,                                                                                                  \
+     .turned = turned_,                                                                                                \
+     .reads = reads_,                                                                                                  \
+     .last = last_,                                                                                                    \
+     .each = each_,                                                                                                    \
+     .writes = WRITTEN_AS_DOUBLE,                                                                                      \
+     .begins_early = true},
+#define SMK_GEMM_FMA_TILE(part_, rows_, columns_, depth_, threads_, shared_, resident_, start_, alone_, busy_, end_,   \
+                          odd_a_, odd_b_, last_, each_)                                                                \
+    {.variant = "fma",                                                                                                 \
+     OF_BLOCK(part_, 4, threads_, rows_, columns_, depth_, shared_, resident_),                                        \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .odd_a = odd_a_,                                                                                                  \
+     .odd_b = odd_b_,                                                                                                  \
+     .reads = FMA_READS,                                                                                               \
+     .last = last_,                                                                                                    \
+     .each = each_,                                                                                                    \
+     .writes = WRITTEN_ONCE},
+#define SMK_GEMM_LEAN_TILE(part_, rows_, columns_, depth_, threads_, shared_, resident_, kind_, start_, alone_, busy_, \
+                           end_, odd_b_, reads_, last_, each_, writes_, odd_writes_)                                   \
+    {.variant = "lean",                                                                                                \
+     OF_BLOCK(part_, 4, threads_, rows_, columns_, depth_, shared_, resident_),                                        \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .odd_b = odd_b_,                                                                                                  \
+     .reads = reads_,                                                                                                  \
+     .last = last_,                                                                                                    \
+     .each = each_,                                                                                                    \
+     .kind = SMK_GEMM_##kind_,                                                                                         \
+     .writes = {writes_, odd_writes_},                                                                                 \
+     .begins_early = true,                                                                                             \
+     .is_lean = true},
+#define SMK_GEMM_SHORT_TILE(part_, rows_, columns_, threads_, resident_, start_, alone_, busy_, end_)                  \
+    {.variant = "fma",                                                                                                 \
+     OF_BLOCK(part_, 4, threads_, rows_, columns_, SHORT_STEP, 0, resident_),                                          \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .reads = 1.0,                                                                                                     \
+     .kind = SMK_GEMM_SHORT,                                                                                           \
+     .writes = WRITTEN_ONCE},
+#define SMK_GEMM_ONCE_TILE(part_, rows_, columns_, depth_, threads_, shared_, resident_, kind_, start_, alone_, busy_, \
+                           end_, writes_, odd_writes_)                                                                 \
+    {.variant = "direct",                                                                                              \
+     OF_BLOCK(part_, 4, threads_, rows_, columns_, depth_, shared_, resident_),                                        \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .reads = 1.0,                                                                                                     \
+     .kind = SMK_GEMM_##kind_,                                                                                         \
+     .writes = {writes_, odd_writes_},                                                                                 \
+     .cuts_ahead = true},
+#define SMK_GEMM_UNSTAGED_TILE(part_, rows_, columns_, depth_, threads_, resident_, start_, alone_, busy_, end_,       \
+                               writes_, odd_writes_)                                                                   \
+    {.variant = "unstaged",                                                                                            \
+     OF_BLOCK(part_, 8, threads_, rows_, columns_, depth_, 0, resident_),                                              \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .reads = 1.0,                                                                                                     \
+     .writes = {writes_, odd_writes_},                                                                                 \
+     .begins_early = true},
+#define SMK_GEMM_EARLY_TILE(part_, rows_, columns_, depth_, shared_, resident_, start_, alone_, busy_, end_)           \
+    {.variant = "overlapped",                                                                                          \
+     OF_BLOCK(part_, 4, 256, rows_, columns_, depth_, shared_, resident_),                                             \
+     TIMES(start_, alone_, busy_, end_),                                                                               \
+     .reads = 1.0,                                                                                                     \
+     .writes = WRITTEN_ONCE,                                                                                           \
+     .begins_early = true},
 #include "registry/gemm_tiles.def"
 #undef SMK_GEMM_TILE
 #undef SMK_GEMM_DOUBLE_TILE
@@ -112,6 +119,8 @@ static const smk_gemm_tile tiles[] = {
 #undef SMK_GEMM_ONCE_TILE
 #undef SMK_GEMM_UNSTAGED_TILE
 #undef SMK_GEMM_EARLY_TILE
+#undef OF_BLOCK
+#undef TIMES
 };
 
 /* Of an H200, in bytes a microsecond: its memory; and its L2 cache, which holds most partial sums. */
@@ -127,8 +136,8 @@ static const double ADD_START = 2.6;
 /* The same of a launch that begins early, and its bytes a microsecond. */
 static const double EARLY_ADD_START = 1.2, EARLY_ADD_PACE = 5.0e6;
 
-/* A tile whose numbers are cut a step ahead takes as long as this many steps at least: nothing hides the first cuts. By
- * trial, 14255 x 9 x 8 takes 5.2 microseconds with such a tile, and one step alone would be 3.6. */
+/* A tile whose numbers are cut a step ahead takes as long as this many steps at least: nothing hides the first cuts. On
+ * an H200 14255 x 9 x 8 took 5.2 microseconds with such a tile; with one step 3.6 were predicted. */
 static const double CUT_AHEAD = 2.5;
 
 /* How many times as long steps of these tiles take where each number is rounded as it is read. */
